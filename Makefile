@@ -1,0 +1,38 @@
+# Everything happens in ./.venv; python3 >= 3.11 and make are all that a machine needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow check lint types lock clean bench
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "flashevolve needs Python >= 3.11, found $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(VENV)/.installed  ## evolve a prompt with the built-in simulated model
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed  ## the fast tests
+	$(BIN)/python -m pytest -n 2
+
+test-slow: $(VENV)/.installed  ## the suites that take minutes
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+check: lint types test  ## exactly what CI runs
+
+lock:  ## refresh requirements.lock (needs uv)
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""GEPA (Agrawal 2025): reflective prompt evolution with a per-example Pareto pool."""

@@ -1,0 +1,1 @@
+"""Benchmarks, as shown by flashevolve bench."""

@@ -1,0 +1,35 @@
+"""Candidate: an artifact in the pool.
+
+Candidates are never edited: a pool replaces one by a changed copy. `scores` is keyed by example id,
+never by position, so nothing depends on the order in which examples were evaluated.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from flashevolve.artifact import Artifact
+
+Status = Literal["speculative", "confirmed", "retracted", "evicted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """An artifact that was admitted to the pool."""
+
+    id: int
+    """Order of admission; the seed is 0. Never reused."""
+    artifact: Artifact
+    parents: tuple[int, ...] = ()
+    """Ids of the candidates it was made from; empty only for the seed."""
+    scores: Mapping[str, float]
+    """Validation example id -> score."""
+    status: Status = "confirmed"
+    ticket: int = 0
+    """The item whose commit admitted it."""
+
+    @property
+    def mean(self) -> float:
+        """Mean validation score over the evaluated examples; -inf if there is none."""
+        return fmean(self.scores.values()) if self.scores else float("-inf")

@@ -1,0 +1,94 @@
+"""Item: one step in flight, and the ways in which it can end.
+
+An item is never split, joined or edited; a stage returns a changed copy. `version` (v_i) is stamped
+at selection, inherited by everything derived, and changed only by repair.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, TypeVar
+
+P = TypeVar("P")
+
+EndedByStage = Literal["rejected", "skipped", "no-op", "absorbed"]
+EndedByEngine = Literal["committed", "discarded", "dropped", "failed"]
+ItemOutcome = EndedByStage | EndedByEngine
+OUTCOMES: tuple[ItemOutcome, ...] = (
+    "committed", "rejected", "discarded", "dropped", "skipped", "no-op", "absorbed", "failed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item(Generic[P]):
+    """One step in flight."""
+
+    ticket: int
+    """Order of selection, from 1; names the item in every event."""
+    source: str
+    payload: P
+    """The workflow's own frozen, JSON-serialisable dataclass."""
+    version: int
+    """v_i: the pool's version that the item's content is based on."""
+    reads: tuple[str, ...] = ("pool",)
+    """Scopes that it read and will write; the gap counts updates that touch one of them."""
+    lineage: tuple[int, ...] = ()
+    """Candidates it was derived from."""
+    repairs: int = 0
+    """How often it was shown to the repairing model; at most one."""
+
+    def with_payload(self, **changes: Any) -> "Item[P]":
+        """Returns a copy whose payload has `changes` set."""
+        return replace(self, payload=replace(self.payload, **changes))  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class End:
+    """A stage's word that the item is finished, and why."""
+
+    outcome: EndedByStage
+    reason: str
+
+
+@dataclass(frozen=True)
+class Goto(Generic[P]):
+    """A stage's word that the item goes to a declared route instead of the next stage."""
+
+    stage: str
+    item: Item[P]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """What a stage may spend on an item; reserved all or nothing when the stage takes it."""
+
+    metric_calls: int = 0
+    """Evaluations of one artifact on one example."""
+    proposals: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection(Generic[P]):
+    """What a source starts: the content of a new item, and the pool state that this uses up."""
+
+    payload: P
+    reads: tuple[str, ...] = ("pool",)
+    lineage: tuple[int, ...] = ()
+    enter: str | None = None
+    """Stage where it enters; None = the first."""
+    ops: tuple[dict[str, Any], ...] = ()
+    """Pool operations recorded with the selection (pointers, epochs); they bump no version."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """What a commit does to the pool."""
+
+    ops: tuple[dict[str, Any], ...]
+    """Operations that the workflow's pool understands, applied in one transaction."""
+    scopes: tuple[str, ...] = ("pool",)
+    """What changed, as later gap checks see it."""
+    text: str = ""
+    """The change in words; the repairing model reads it."""
+    bumps: bool = True
+    """False if the set of selectable artifacts stays the same."""
+    marks: tuple[str, ...] = field(default=())
+    """Counters that this commit raises besides `admitted`, such as `front` and `best`."""

@@ -1,0 +1,1 @@
+"""Pools: versioned sets of candidates. Pure: operations in, state out; no task, file or client."""

@@ -1,0 +1,1 @@
+"""Reading what a model wrote."""

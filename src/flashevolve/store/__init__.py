@@ -1,0 +1,1 @@
+"""One durable run: the event log and what is folded from it."""

@@ -1,0 +1,1 @@
+"""Verifiable instruction following: constraints in a request, checkers for the answer."""
