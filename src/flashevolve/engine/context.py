@@ -1,0 +1,153 @@
+"""StageContext as stages get it: the engine's services, bound to one item, stage and visit.
+
+The item owns what it asks for: requests run inside its task, so cancelling the item cancels them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from flashevolve import events as ev
+from flashevolve.artifact import Artifact
+from flashevolve.engine.evaluation import EvaluationService, FreshKey, Place, first_of
+from flashevolve.engine.item import Needs
+from flashevolve.engine.usercode import Ask
+from flashevolve.engine.workflow import StageContext, T
+from flashevolve.llm.calls import CallService, Journal, Origin
+from flashevolve.llm.messages import Message, Reply
+from flashevolve.outcome import Outcome
+from flashevolve.policies.draws import derived_rng
+from flashevolve.pools.pool import Pool
+from flashevolve.task import Example, Split
+
+
+@dataclass
+class Visit:
+    """One item's stay in one stage, as far as its context must know."""
+
+    ticket: int
+    stage: str
+    visit: int
+    priority: tuple[int, ...]
+    needs: Needs
+    calls: Journal = field(default_factory=dict)
+    outcomes: Mapping[FreshKey, ev.OutcomeRecorded] = field(default_factory=dict)
+    metric_calls: int = 0
+    """Spent so far; at most `needs.metric_calls`."""
+
+    def spend(self) -> None:
+        """Books one metric call."""
+        if self.metric_calls >= self.needs.metric_calls:
+            raise AssertionError(
+                f"stage {self.stage!r} declared {self.needs.metric_calls} metric calls "
+                f"for item {self.ticket} and asks for more; mend its `needs`"
+            )
+        self.metric_calls += 1
+
+
+@dataclass(frozen=True)
+class Services:
+    """What all contexts of a run share."""
+
+    run_seed: int
+    pool: Pool
+    calls: CallService
+    evaluation: EvaluationService
+
+
+class BoundContext:
+    """Implements `engine.workflow.StageContext`."""
+
+    def __init__(self, services: Services, visit: Visit, map_key: str = "") -> None:
+        self._services = services
+        self._visit = visit
+        self._map_key = map_key
+        self._origin = self._new_origin(map_key, (visit.ticket, visit.stage, map_key))
+
+    @property
+    def pool(self) -> Pool:
+        """The pool as it is now."""
+        return self._services.pool
+
+    def rng(self, purpose: str = "") -> Random:
+        """Returns a generator for this item, stage, map key and purpose."""
+        v = self._visit
+        return derived_rng(self._services.run_seed, purpose, v.ticket, v.stage, self._map_key)
+
+    def example(self, example_id: str) -> Example:
+        """Returns an example of any split."""
+        return self._services.evaluation.task.by_id[example_id]
+
+    async def chat(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        name: str = "",
+        response_schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Reply:
+        """Asks a model; see `StageContext.chat`."""
+        parameters: dict[str, Any] = {}
+        if response_schema is not None:
+            parameters["response_schema"] = response_schema
+        if tools:
+            parameters["tools"] = tuple(tools)
+        return await self._services.calls.chat(
+            self._origin, role, messages, name=name, **parameters
+        )
+
+    async def map(
+        self, function: Callable[[str, StageContext], Awaitable[T]], keys: Iterable[str]
+    ) -> dict[str, T]:
+        """Runs `function` for all keys at once; see `StageContext.map`."""
+
+        async def one(key: str) -> T:
+            inner = f"{self._map_key}/{key}" if self._map_key else key
+            return await function(key, BoundContext(self._services, self._visit, inner))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = {key: group.create_task(one(key)) for key in keys}
+        except BaseExceptionGroup as failures:
+            raise first_of(failures) from None
+        return {key: task.result() for key, task in tasks.items()}
+
+    async def evaluate(
+        self, artifact: Artifact, split: Split, example_ids: Sequence[str], *, fresh: bool
+    ) -> dict[str, Outcome]:
+        """Evaluates an artifact; see `StageContext.evaluate`."""
+        v = self._visit
+        place = Place(
+            ticket=v.ticket,
+            stage=v.stage,
+            visit=v.visit,
+            journal=v.outcomes,
+            ask=self._ask,
+            spend=v.spend,
+        )
+        return await self._services.evaluation.evaluate(
+            place, artifact, split, example_ids, fresh=fresh
+        )
+
+    def _ask(self, map_key: str, sample: tuple[object, ...]) -> Ask:
+        origin = self._new_origin(map_key, sample)
+
+        async def ask(role: str, messages: Sequence[Message], **parameters: Any) -> Reply:
+            return await self._services.calls.chat(origin, role, messages, **parameters)
+
+        return ask
+
+    def _new_origin(self, map_key: str, sample: tuple[object, ...]) -> Origin:
+        v = self._visit
+        return Origin(
+            ticket=v.ticket,
+            stage=v.stage,
+            visit=v.visit,
+            map_key=map_key,
+            priority=v.priority,
+            sample=sample,
+            journal=v.calls,
+        )

@@ -1,0 +1,479 @@
+"""Engine: moves items through a workflow's stages.
+
+One synchronous pump makes every decision: it is called whenever something changed, gives workers to
+queued items (later stages first), and starts new items while credits last. Everything it decides is
+an event; tasks only compute. Invariants, provable from the log alone:
+
+- at most W items in flight; at most K_i in stage i; every item ends exactly once;
+- a stage works on an item only after its needs were reserved, all or nothing; while a later stage
+  waits for its reservation, no earlier one is granted;
+- the gap is checked once, on leaving the gate; what follows is the policy's verdict.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flashevolve import events as ev
+from flashevolve.engine.board import Board, Lane
+from flashevolve.engine.context import BoundContext, Services, Visit
+from flashevolve.engine.evaluation import FreshKey
+from flashevolve.engine.funds import BudgetExhausted, Funds
+from flashevolve.engine.graph import REPAIR, Graph
+from flashevolve.engine.item import Commit, End, Goto, Item, ItemOutcome, Needs, Selection
+from flashevolve.engine.log import EventLog
+from flashevolve.engine.repair import Verdict
+from flashevolve.engine.state import Codec, InFlight
+from flashevolve.engine.workflow import Source, Stage, Workflow
+from flashevolve.errors import RunStopped
+from flashevolve.llm.calls import Journal
+from flashevolve.llm.errors import Fatal, LLMError
+from flashevolve.policies.budget import Amounts, selection_is_affordable
+from flashevolve.policies.draws import derived_rng
+from flashevolve.policies.staleness import Staleness, updates_since
+from flashevolve.policies.stopping import FailureStreak
+
+Journals = Mapping[int, tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How much runs at once, and until when."""
+
+    in_flight: int
+    """W: credits."""
+    workers: int
+    """K: items that one stage works on at once."""
+    queue: int
+    """Capacity of a forward queue."""
+    staleness: Staleness
+    rng_seed: int
+    deadline_s: float | None = None
+    """Seconds since the run began; None = no deadline."""
+    grace_s: float = 60.0
+    """What sweeps under way get after the deadline."""
+
+
+class Engine:
+    """Runs one workflow until its budget, its sources or its user end it."""
+
+    def __init__(
+        self,
+        workflow: Workflow[Any],
+        graph: Graph,
+        options: Options,
+        log: EventLog,
+        funds: Funds,
+        services: Services,
+        encode: Codec,
+        journals: Journals,
+    ) -> None:
+        self._workflow = workflow
+        self._graph = graph
+        self._options = options
+        self._log = log
+        self._state = log.state
+        self._funds = funds
+        self._services = services
+        self._encode = encode
+        self._journals = dict(journals)
+        self._order = {stage.name: i for i, stage in enumerate(graph.stages)}
+        self._board = Board(
+            [Lane(stage.name, options.workers, options.queue) for stage in graph.stages]
+        )
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._visits: dict[int, Visit] = {}
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._cancelling = False
+        self._failure: BaseException | None = None
+        self._item_failures = FailureStreak("items")
+        self._queue_what_was_in_flight()
+
+    # -- life ------------------------------------------------------------------------------------
+
+    async def run(self) -> str:
+        """Runs to the end and returns the reason: a resource, `deadline`, `stop` or `finished`.
+
+        Raises what ended the run early: `RunStopped`, `TaskError`, or a bug's own exception.
+        """
+        timers = self._start_timers()
+        try:
+            while True:
+                self._pump()
+                if self._failure is not None or self._is_over():
+                    break
+                await self._wake.wait()
+                self._wake.clear()
+        finally:
+            for timer in timers:
+                timer.cancel()
+            await self._cancel_tasks()
+        if self._failure is not None:
+            raise self._failure
+        if self._stopping:
+            return "stop"
+        return self._state.drain.reason if self._state.drain else "finished"
+
+    def stop(self) -> None:
+        """Takes nothing new: stages under way finish, queued items stay for a resume."""
+        self._stopping = True
+        self._wake.set()
+
+    def cancel(self) -> None:
+        """Cancels what is under way; its items stay in flight for a resume."""
+        self._stopping = self._cancelling = True
+        self._wake.set()
+
+    def _start_timers(self) -> list[asyncio.TimerHandle]:
+        if self._options.deadline_s is None:
+            return []
+        loop = asyncio.get_running_loop()
+        left_s = max(0.0, self._options.deadline_s - self._log.now_s())
+        return [
+            loop.call_later(left_s, self._deadline),
+            loop.call_later(left_s + self._options.grace_s, self._end_of_grace),
+        ]
+
+    def _deadline(self) -> None:
+        self._drain("deadline", f"{self._options.deadline_s:g} s")
+        self._wake.set()
+
+    def _end_of_grace(self) -> None:
+        for ticket in list(self._tasks):
+            self._tasks.pop(ticket).cancel()
+            self._finish(self._visits[ticket], "dropped", "deadline: cut at the end of the grace")
+        self._wake.set()
+
+    def _is_over(self) -> bool:
+        if self._cancelling or (self._stopping and not self._tasks):
+            return True
+        if self._tasks:
+            return False
+        if self._state.in_flight:
+            waiting = {t: f.stage for t, f in self._state.in_flight.items()}
+            raise AssertionError(f"engine stalled with items waiting: {waiting}")
+        return True
+
+    async def _cancel_tasks(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._tasks.clear()
+
+    def _queue_what_was_in_flight(self) -> None:
+        for ticket, flight in sorted(self._state.in_flight.items()):
+            self._board.put(ticket, flight.stage)
+
+    # -- decisions -------------------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        """Decides everything that can be decided now."""
+        if self._stopping or self._failure is not None:
+            return
+        self._drop_what_cannot_finish()
+        self._board.unblock()
+        self._fill_workers()
+        while self._start_one():
+            self._fill_workers()
+        self._drop_what_cannot_finish()
+
+    def _fill_workers(self) -> None:
+        """Takes queued items into stages; later stages first."""
+        withheld = False
+        for lane in self._board.backwards():
+            while (ticket := self._board.head(lane)) is not None:
+                flight = self._state.in_flight[ticket]
+                stage = self._graph.stage(lane.name)
+                needs = stage.needs(flight.item, self._state.pool)
+                amounts = _amounts(needs)
+                spends = any(amounts.values())
+                if spends and withheld:
+                    break
+                verdict = self._state.ledger.verdict(amounts) if spends else "grant"
+                if verdict == "wait":
+                    withheld = True
+                    break
+                if verdict == "exhausted":
+                    self._board.leave(ticket, lane.name)
+                    resource = next(r for r in amounts if self._exhausted(r, amounts[r]))
+                    self._drain(resource)
+                    self._end_now(ticket, "dropped", f"budget: {resource}")
+                    continue
+                self._board.take(lane)
+                self._take(flight, stage, needs)
+            self._board.unblock()
+
+    def _exhausted(self, resource: str, amount: float) -> bool:
+        return self._state.ledger.verdict({resource: amount}) == "exhausted"  # type: ignore[dict-item]
+
+    def _take(self, flight: InFlight, stage: Stage[Any], needs: Needs) -> None:
+        ticket = flight.item.ticket
+        self._log.append(
+            ev.StageTaken(
+                ticket=ticket,
+                stage=stage.name,
+                visit=flight.visit,
+                metric_calls=needs.metric_calls,
+                proposals=needs.proposals,
+            )
+        )
+        calls, outcomes = self._journals.get(ticket, ({}, {}))
+        visit = Visit(
+            ticket=ticket,
+            stage=stage.name,
+            visit=flight.visit,
+            priority=(-self._order[stage.name], ticket),
+            needs=needs,
+            calls=calls,
+            outcomes=outcomes,
+        )
+        self._visits[ticket] = visit
+        self._tasks[ticket] = asyncio.create_task(
+            self._step(flight.item, stage, visit), name=f"{stage.name}-{ticket}"
+        )
+
+    def _start_one(self) -> bool:
+        """Starts one item if there is a credit, money and something to start."""
+        state, options = self._state, self._options
+        n = len(state.in_flight)
+        if state.drain or n >= min(options.in_flight, state.pool.ramp(options.in_flight)):
+            return False
+        if n >= state.ledger.left("proposals"):
+            return False
+        mean = state.mean_item()
+        aside = self._funds.aside
+        if not selection_is_affordable(state.ledger, mean_item=mean, n_in_flight=n, aside=aside):
+            if n == 0:
+                self._drain("usd" if "usd" in state.ledger.limits else "tokens", "too little left")
+            return False
+        return any(self._start_from(source) for source in self._workflow.sources)
+
+    def _start_from(self, source: Source[Any]) -> bool:
+        ordinal = self._state.ordinals[source.name]
+        rng = derived_rng(self._options.rng_seed, "select", source.name, ordinal)
+        selection = source.select(self._state.pool, rng)
+        if selection is None:
+            return False
+        enter = selection.enter or self._graph.stages[0].name
+        if not self._board.has_room(enter):
+            return False
+        ticket = self._state.next_ticket
+        self._log.append(self._selected(selection, source.name, ticket, ordinal, enter))
+        self._board.put(ticket, enter)
+        return True
+
+    def _selected(
+        self, selection: Selection[Any], source: str, ticket: int, ordinal: int, enter: str
+    ) -> ev.ItemSelected:
+        return ev.ItemSelected(
+            ticket=ticket,
+            source=source,
+            ordinal=ordinal,
+            version=self._state.pool.version,
+            reads=list(selection.reads),
+            lineage=list(selection.lineage),
+            enter=enter,
+            payload=self._encode(selection.payload),
+            ops=list(selection.ops),
+        )
+
+    def _drain(self, reason: str, detail: str = "") -> None:
+        if self._state.drain is None:
+            self._log.append(ev.DrainStarted(reason=reason, detail=detail))
+
+    def _drop_what_cannot_finish(self) -> None:
+        """While draining, an item that still waits for a stage before the last is dropped."""
+        drain = self._state.drain
+        if drain is None:
+            return
+        for lane in self._board.lanes.values():
+            if lane.name != self._graph.last or drain.reason == "deadline":
+                for ticket in self._board.waiting(lane.name):
+                    self._board.drop_waiting(ticket, lane.name)
+                    self._end_now(ticket, "dropped", f"budget: {drain.reason}")
+
+    # -- one step --------------------------------------------------------------------------------
+
+    async def _step(self, item: Item[Any], stage: Stage[Any], visit: Visit) -> None:
+        """Runs one stage on one item; every way out is an event or the run's failure."""
+        try:
+            await self._log.durable()
+            result: Any = await stage.run(item, BoundContext(self._services, visit))
+            self._conclude(item, stage, visit, result)
+        except asyncio.CancelledError:
+            raise
+        except BudgetExhausted as error:
+            self._drain(error.resource)
+            self._finish(visit, "dropped", f"budget: {error.resource}")
+        except Fatal as error:
+            self._failure = RunStopped(str(error))
+        except LLMError as error:
+            self._fail_item(visit, f"{error.kind}: {error}")
+        except BaseException as error:
+            self._failure = error
+        self._tasks.pop(item.ticket, None)
+        self._funds.settled()
+        self._wake.set()
+
+    def _fail_item(self, visit: Visit, message: str) -> None:
+        self._finish(visit, "failed", message)
+        if self._item_failures.failed(f"{visit.stage}: {message}"):
+            self._failure = RunStopped(
+                f"the last {self._item_failures.n} steps failed the same way, in stage "
+                f"{visit.stage!r}: {message}. Mend the cause, then resume the run"
+            )
+
+    def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
+        self._item_failures.succeeded()
+        match result:
+            case Verdict():
+                self._after_repair(item, visit, result)
+            case End(outcome, reason):
+                counts = stage.counts if outcome == "rejected" else None
+                self._finish(visit, outcome, reason, counts=counts)
+            case Goto(to, moved):
+                self._move(visit, moved, to, [], stage.counts)
+            case Item() as moved if stage.name == self._graph.gate:
+                self._leave_gate(visit, moved, stage)
+            case Item() as moved:
+                self._onward(visit, moved, self._graph.following(stage.name), [], stage.counts)
+            case _:
+                raise TypeError(
+                    f"stage {stage.name!r} must return an Item, Goto or End, got {result!r:.80}"
+                )
+
+    def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any]) -> None:
+        staleness = self._options.staleness
+        gap = staleness.gap(self._state.updates, item)
+        verdict = staleness.verdict(gap, item.repairs)
+        checked: list[ev.Event] = [ev.GapChecked(ticket=item.ticket, gap=gap, verdict=verdict)]
+        if verdict == "discard":
+            reason = f"gap {gap} > {staleness.delta_max}"
+            self._finish(visit, "discarded", reason, extra=checked, counts=stage.counts)
+        elif verdict == "repair":
+            self._move(visit, item, REPAIR, checked, stage.counts)
+        else:
+            self._onward(visit, item, self._graph.following(stage.name), checked, stage.counts)
+
+    def _after_repair(self, item: Item[Any], visit: Visit, said: Verdict) -> None:
+        repaired = ev.ItemRepaired(
+            ticket=item.ticket,
+            verdict=said.verdict,
+            reason=said.reason,
+            version=said.version,
+            base=said.base.id if said.base else None,
+            n_updates_shown=said.n_shown,
+            n_updates_cut=said.n_cut,
+        )
+        if said.verdict == "discard":
+            self._finish(visit, "discarded", f"repair: {said.reason}", extra=[repaired])
+            return
+        stamped = replace(item, version=said.version, repairs=item.repairs + 1)
+        if said.base is None or said.artifact is None:
+            self._onward(visit, stamped, self._graph.following(REPAIR), [repaired], None)
+            return
+        payload = self._workflow.patched(stamped, said.base, said.artifact)
+        moved = replace(stamped, payload=payload, lineage=(said.base.id,))
+        self._move(visit, moved, self._graph.gate, [repaired], None)
+
+    # -- recording -------------------------------------------------------------------------------
+
+    def _onward(
+        self,
+        visit: Visit,
+        item: Item[Any],
+        to: str | None,
+        extra: list[ev.Event],
+        counts: str | None,
+    ) -> None:
+        if to is None:
+            self._commit(visit, item, extra, counts)
+        else:
+            self._move(visit, item, to, extra, counts)
+
+    def _move(
+        self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: str | None
+    ) -> None:
+        payload = self._encode(item.payload)
+        self._log.append(self._ended(visit, to, payload, counts), *extra)
+        back = self._graph.is_back(visit.stage, to)
+        self._board.pass_on(item.ticket, visit.stage, to, back=back)
+
+    def _commit(
+        self, visit: Visit, item: Item[Any], extra: list[ev.Event], counts: str | None
+    ) -> None:
+        """Lets the workflow decide; a write whose target changed meanwhile is rebased or lost."""
+        pool = self._state.pool
+        writes = self._workflow.writes(item)
+        missed = updates_since(self._state.updates, item.version, writes) if writes else []
+        if missed:
+            rebased = self._workflow.rebase(item, pool)
+            if rebased is None:
+                touched = ", ".join(sorted({s for u in missed for s in u.scopes} & set(writes)))
+                reason = f"conflict: {touched} changed since version {item.version}"
+                self._finish(visit, "discarded", reason, extra=extra, counts=counts)
+                return
+            item = rebased
+        decision = self._workflow.commit(item, pool)
+        if isinstance(decision, End):
+            self._finish(visit, decision.outcome, decision.reason, extra=extra, counts=counts)
+            return
+        changed = self._pool_changed(item.ticket, decision)
+        self._finish(visit, "committed", "", extra=[*extra, changed], counts=counts)
+
+    def _pool_changed(self, ticket: int, commit: Commit) -> ev.PoolChanged:
+        return ev.PoolChanged(
+            ticket=ticket,
+            version=self._state.pool.version + commit.bumps,
+            bumped=commit.bumps,
+            ops=list(commit.ops),
+            scopes=list(commit.scopes),
+            text=commit.text,
+            marks=list(commit.marks),
+        )
+
+    def _finish(
+        self,
+        visit: Visit,
+        outcome: ItemOutcome,
+        reason: str,
+        *,
+        extra: list[ev.Event] | None = None,
+        counts: str | None = None,
+    ) -> None:
+        """Records the end of an item that a stage was working on."""
+        ended = ev.ItemEnded(ticket=visit.ticket, outcome=outcome, reason=reason, stage=visit.stage)
+        n_proposals = 0 if outcome in ("failed", "dropped") else visit.needs.proposals
+        stage_ended = replace(self._ended(visit, None, None, counts), proposals=n_proposals)
+        self._log.append(stage_ended, *(extra or []), ended)
+        self._board.leave(visit.ticket, visit.stage)
+        self._journals.pop(visit.ticket, None)
+
+    def _end_now(self, ticket: int, outcome: ItemOutcome, reason: str) -> None:
+        """Records the end of an item that waits."""
+        flight = self._state.in_flight[ticket]
+        stage = flight.stage
+        self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
+        self._board.leave(ticket, stage)
+        self._journals.pop(ticket, None)
+
+    def _ended(
+        self, visit: Visit, to: str | None, payload: Any, counts: str | None
+    ) -> ev.StageEnded:
+        return ev.StageEnded(
+            ticket=visit.ticket,
+            stage=visit.stage,
+            visit=visit.visit,
+            to=to,
+            payload=payload,
+            metric_calls=visit.metric_calls,
+            proposals=visit.needs.proposals,
+            counts=counts,
+        )
+
+
+def _amounts(needs: Needs) -> Amounts:
+    return {"metric_calls": needs.metric_calls, "proposals": needs.proposals}

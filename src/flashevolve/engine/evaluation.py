@@ -1,0 +1,298 @@
+"""Evaluation: the one service through which artifacts meet examples.
+
+Every outcome is recorded once per (ticket, stage, visit, artifact, example, replica) and given back
+after a resume. Shared outcomes (not `fresh`) are recorded once per (artifact, split, example,
+replica) in a run: known ones cost nothing, and one that is under way is waited for. A failure of
+task code is an outcome; only what no score can express is raised.
+"""
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flashevolve import events as ev
+from flashevolve.artifact import Artifact
+from flashevolve.engine.funds import BudgetExhausted
+from flashevolve.engine.log import EventLog
+from flashevolve.engine.usercode import Ask, UserCode
+from flashevolve.errors import FlashEvolveError, TaskError
+from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
+from flashevolve.llm.messages import Message, system, user
+from flashevolve.outcome import Outcome
+from flashevolve.policies.stopping import FailureStreak
+from flashevolve.task import Example, Split, Task
+
+SharedKey = tuple[str, str, str, int]
+"""Artifact hash, split, example id, replica."""
+FreshKey = tuple[str, int, str, str, int]
+"""Stage, visit, artifact hash, example id, replica."""
+
+PROBES = 3
+"""Examples on which an agent may fail before we conclude that it is broken, not the artifact."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where in a run an evaluation is asked for."""
+
+    ticket: int
+    stage: str
+    visit: int
+    journal: Mapping[FreshKey, ev.OutcomeRecorded]
+    ask: Callable[[str, tuple[object, ...]], Ask]
+    """(map key, sample) -> the way to a model for one evaluation."""
+    spend: Callable[[], None]
+    """Books one metric call; raises if the stage asked for more than it declared."""
+
+
+class EvaluationService:
+    """Runs and scores; one per run."""
+
+    def __init__(self, task: Task, code: UserCode, log: EventLog, max_parallel: int) -> None:
+        self.task = task
+        self._code = code
+        self._log = log
+        self._max_parallel = max_parallel
+        self._known: dict[SharedKey, float] = {}
+        self._under_way: dict[SharedKey, asyncio.Future[Outcome]] = {}
+        self._metric_failures = FailureStreak("the metric")
+        self._probe = asyncio.Lock()
+        self._probes_left = PROBES
+        self._probe_message = ""
+
+    def remember(self, outcome: ev.OutcomeRecorded) -> None:
+        """Takes in an outcome that an earlier process recorded."""
+        self._probes_left = 0
+        if not outcome.fresh:
+            key = (outcome.artifact, outcome.split, outcome.example, outcome.replica)
+            self._known[key] = outcome.score
+
+    async def evaluate(
+        self, place: Place, artifact: Artifact, split: Split, ids: Sequence[str], *, fresh: bool
+    ) -> dict[str, Outcome]:
+        """Returns outcomes by example id, in the order of `ids`.
+
+        A shared outcome that was known before comes without output and trace.
+        """
+        todo = iter(dict.fromkeys(ids))
+        found: dict[str, Outcome] = {}
+
+        async def work() -> None:
+            for example_id in todo:
+                example = self.task.by_id[example_id]
+                found[example_id] = await self._one(place, artifact, split, example, fresh)
+
+        n_workers = min(self._max_parallel, len(ids))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(n_workers):
+                    group.create_task(work())
+        except BaseExceptionGroup as failures:
+            raise first_of(failures) from None
+        return {example_id: found[example_id] for example_id in dict.fromkeys(ids)}
+
+    async def _one(
+        self, place: Place, artifact: Artifact, split: Split, example: Example, fresh: bool
+    ) -> Outcome:
+        if fresh:
+            return await self._journaled(place, artifact, split, example, place.ticket, True)
+        key = (artifact.hash, split, example.id, 0)
+        while key not in self._known:
+            if key in self._under_way:
+                # Whoever runs it may fail or be cancelled; then it is ours to run.
+                await asyncio.wait([self._under_way[key]])
+                continue
+            future = asyncio.get_running_loop().create_future()
+            self._under_way[key] = future
+            try:
+                outcome = await self._journaled(place, artifact, split, example, 0, False)
+                self._known[key] = outcome.score
+                return outcome
+            finally:
+                del self._under_way[key]
+                future.cancel()
+        return Outcome(score=self._known[key])
+
+    async def _journaled(
+        self,
+        place: Place,
+        artifact: Artifact,
+        split: Split,
+        example: Example,
+        replica: int,
+        fresh: bool,
+    ) -> Outcome:
+        place.spend()
+        key = (place.stage, place.visit, artifact.hash, example.id, replica)
+        recorded = place.journal.get(key)
+        if recorded is not None:
+            return _outcome_of(recorded)
+        sample = (artifact.hash, split, example.id, replica)
+        ask = place.ask(f"{artifact.hash[:12]}/{split}/{example.id}/{replica}", sample)
+        outcome = _jsonable(await self._probed(artifact, example, ask))
+        self._log.append(
+            ev.OutcomeRecorded(
+                ticket=place.ticket,
+                stage=place.stage,
+                visit=place.visit,
+                artifact=artifact.hash,
+                split=split,
+                example=example.id,
+                replica=replica,
+                fresh=fresh,
+                **{name: getattr(outcome, name) for name in _RECORDED},
+            )
+        )
+        return outcome
+
+    async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
+        """The first evaluations go one at a time: broken user code must not cost a sweep."""
+        if not self._probes_left:
+            return await self._attempt(artifact, example, ask)
+        async with self._probe:
+            if not self._probes_left:
+                return await self._attempt(artifact, example, ask)
+            outcome = await self._attempt(artifact, example, ask)
+            if outcome.error is None:
+                self._probes_left = 0
+            elif outcome.error.startswith("run raised"):
+                self._probes_left -= 1
+                if not self._probes_left:
+                    raise TaskError(
+                        f"the agent failed on the first {PROBES} examples: {outcome.error}. "
+                        "Call run(artifact, example) by hand on one of them"
+                    )
+            elif outcome.error.startswith("score raised"):
+                raise TaskError(
+                    f"the metric failed on its first output: {outcome.error} "
+                    f"(example {example.id!r}, output {outcome.output!r:.120})"
+                )
+            return outcome
+
+    async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
+        guard = _Guarded(ask)
+        try:
+            output = await self._run(artifact, example, guard)
+        except (Refused, Truncated, Empty) as error:
+            return self._failed(f"the model's answer is unusable ({error.kind}): {error}")
+        except (LLMError, BudgetExhausted, FlashEvolveError):
+            raise
+        except Exception as error:
+            guard.raise_if_interrupted()
+            return self._failed(f"run raised {type(error).__name__}: {error}")
+        guard.raise_if_interrupted()
+        return await self._score(example, output)
+
+    async def _run(self, artifact: Artifact, example: Example, ask: Ask) -> Any:
+        if self.task.run is not None:
+            return await self._code.run(self.task.run, artifact, example, ask)
+        return (await ask("task", default_messages(artifact, example))).text
+
+    async def _score(self, example: Example, output: Any) -> Outcome:
+        if isinstance(output, Outcome):
+            return output
+        try:
+            scored = await self._code.call(self.task.score, example, output)
+            outcome = as_outcome(scored, output)
+        except Exception as error:
+            message = f"score raised {type(error).__name__}: {error}"
+            if self._metric_failures.failed(message):
+                raise TaskError(
+                    f"the metric failed {self._metric_failures.n} times in a row: {message} "
+                    f"(last example {example.id!r}). Mend it and resume the run"
+                ) from error
+            return replace(self._failed(message), output=output)
+        self._metric_failures.succeeded()
+        return outcome
+
+    def _failed(self, message: str) -> Outcome:
+        return Outcome(score=self.task.failure_score, error=message, feedback=message)
+
+
+class _Guarded:
+    """Remembers what user code must not swallow: an exhausted budget, a dead endpoint."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._interrupted: Exception | None = None
+
+    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Any:
+        try:
+            return await self._ask(role, messages, **parameters)
+        except (Refused, Truncated, Empty):
+            raise
+        except (LLMError, BudgetExhausted, FlashEvolveError) as error:
+            self._interrupted = error
+            raise
+
+    def raise_if_interrupted(self) -> None:
+        if self._interrupted is not None:
+            raise self._interrupted
+
+
+_RECORDED = ("score", "output", "feedback", "trace", "error", "usage")
+
+
+def default_messages(artifact: Artifact, example: Example) -> list[Message]:
+    """Returns the messages of `run=None`: the artifact as system prompt, the input as user turn.
+
+    Several components are joined in name order. The input is the example's `input`, else the first
+    of `request`, `question`, `prompt`, `text` that it has.
+    """
+    prompt = "\n\n".join(artifact.values())
+    return [system(prompt), user(str(example[input_field(example)]))]
+
+
+INPUT_FIELDS = ("input", "request", "question", "prompt", "text")
+
+
+def input_field(example: Mapping[str, Any]) -> str:
+    """Returns the field that holds what the model is asked; raises `TaskError` if none does."""
+    for name in INPUT_FIELDS:
+        if name in example:
+            return name
+    raise TaskError(
+        f"with run=None an example needs one of the fields {', '.join(INPUT_FIELDS)}; "
+        f"found {', '.join(example)}. Rename one, or pass run=..."
+    )
+
+
+def as_outcome(scored: Any, output: Any) -> Outcome:
+    """Accepts what a metric may return: a number, (number, feedback) or an `Outcome`."""
+    if isinstance(scored, Outcome):
+        return scored if scored.output is not None else replace(scored, output=output)
+    feedback = ""
+    if isinstance(scored, tuple):
+        if len(scored) != 2 or not isinstance(scored[1], str):
+            raise TypeError(f"expected float, (float, feedback) or Outcome, got {scored!r:.80}")
+        scored, feedback = scored
+    number = float(scored)
+    if not math.isfinite(number):
+        raise ValueError(f"the score is {number}; expected a finite number")
+    return Outcome(score=number, output=output, feedback=feedback)
+
+
+def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Returns the first exception of a group, groups within groups opened."""
+    first = failures.exceptions[0]
+    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def _jsonable(outcome: Outcome) -> Outcome:
+    return replace(outcome, output=_plain(outcome.output), trace=_plain(outcome.trace))
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def _outcome_of(recorded: ev.OutcomeRecorded) -> Outcome:
+    return Outcome(**{name: getattr(recorded, name) for name in _RECORDED})

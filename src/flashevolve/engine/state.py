@@ -1,0 +1,295 @@
+"""RunState: the fold of a run's events. Everything that is known about a run is in here.
+
+`apply` is the only way to change it, and the live engine uses the same one as a reader of the log.
+Hence a log that is folded again gives the same state, by construction. Conservation holds after
+every event: created = ended (by outcome) + in flight.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import singledispatchmethod
+from importlib import import_module
+from typing import Any, Self
+
+from flashevolve import events as ev
+from flashevolve.engine.item import OUTCOMES, Item
+from flashevolve.outcome import Usage
+from flashevolve.policies.budget import Amounts, Ledger, Resource
+from flashevolve.policies.staleness import Update
+from flashevolve.pools.pool import Pool
+
+Codec = Callable[[Any], Any]
+
+
+@dataclass
+class InFlight:
+    """An item that has not ended, and where it is."""
+
+    item: Item[Any]
+    stage: str
+    visits: dict[str, int] = field(default_factory=dict)
+    """Stage -> number of times it was taken there."""
+    taken: bool = False
+    """True while a stage works on it; False while it is queued."""
+    reserved: dict[Resource, float] = field(default_factory=dict)
+    began_s: float = 0.0
+    spent_tokens: int = 0
+    spent_usd: float = 0.0
+
+    @property
+    def visit(self) -> int:
+        """The visit that is under way or, while queued, the one that comes next."""
+        seen = self.visits.get(self.stage, 0)
+        return seen if self.taken else seen + 1
+
+
+def load_class(path: str) -> Any:
+    """Returns the object at an import path `module:name`."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+class RunState:
+    """What the events so far say about a run."""
+
+    def __init__(self, pool: Pool, limits: dict[Resource, float], decode: Codec) -> None:
+        self.pool = pool
+        self.ledger = Ledger(limits)
+        self.decode = decode
+        """JSON -> the workflow's payload; the identity for readers that don't need it typed."""
+        self.started: ev.RunStarted | None = None
+        self.t_s = 0.0
+        self.in_flight: dict[int, InFlight] = {}
+        self.next_ticket = 1
+        self.next_call = 1
+        self.ordinals: Counter[str] = Counter()
+        self.counters: Counter[str] = Counter()
+        self.updates: list[Update] = []
+        self.calls: dict[int, ev.CallReserved] = {}
+        """Calls that are reserved and not settled."""
+        self.usage_by_role: dict[str, Usage] = {}
+        self.ended_cost: dict[Resource, float] = {"tokens": 0.0, "usd": 0.0}
+        """What items that have ended cost in all; the mean forecasts the next one."""
+        self.limits_in_use: dict[str, int] = {}
+        self.tests: dict[str, ev.TestScored] = {}
+        self.drain: ev.DrainStarted | None = None
+        self.ended: ev.RunEnded | None = None
+
+    # -- questions -------------------------------------------------------------------------------
+
+    @property
+    def usage(self) -> Usage:
+        """All settled calls."""
+        return sum(self.usage_by_role.values(), Usage())
+
+    @property
+    def n_created(self) -> int:
+        """Items ever selected."""
+        return self.next_ticket - 1
+
+    def conservation(self) -> dict[str, int]:
+        """Returns created, each outcome, and in flight; created equals the sum of the others."""
+        ended: dict[str, int] = {outcome: self.counters[outcome] for outcome in OUTCOMES}
+        return {"created": self.n_created, **ended, "in_flight": len(self.in_flight)}
+
+    def mean_item(self) -> Amounts:
+        """Returns what an ended item cost on average, in tokens and dollars."""
+        n_ended = self.n_created - len(self.in_flight)
+        return {k: v / n_ended for k, v in self.ended_cost.items()} if n_ended else {}
+
+    # -- the fold --------------------------------------------------------------------------------
+
+    def apply(self, record: ev.Record) -> None:
+        """Folds one record."""
+        self.t_s = record.t_s
+        self._fold(record.event)
+
+    @singledispatchmethod
+    def _fold(self, event: Any) -> None:
+        raise TypeError(f"unknown event {type(event).__name__}")
+
+    @_fold.register(ev.GapChecked)
+    @_fold.register(ev.OutcomeRecorded)
+    def _only_informs(self, event: Any) -> None:
+        pass
+
+    @_fold.register
+    def _run_started(self, event: ev.RunStarted) -> None:
+        self.started = event
+
+    @_fold.register
+    def _run_resumed(self, event: ev.RunResumed) -> None:
+        self.drain = None
+        self.ended = None
+        for flight in self.in_flight.values():
+            if flight.taken:
+                # The visit starts over: its journal gives back what it had already done.
+                self.ledger.settle(flight.reserved, {})
+                flight.reserved = {}
+                flight.visits[flight.stage] -= 1
+                flight.taken = False
+
+    @_fold.register
+    def _item_selected(self, event: ev.ItemSelected) -> None:
+        self.next_ticket = event.ticket + 1
+        self.ordinals[event.source] = event.ordinal + 1
+        if event.ops:
+            self.pool.apply(event.ops, version=self.pool.version)
+        item: Item[Any] = Item(
+            ticket=event.ticket,
+            source=event.source,
+            payload=self.decode(event.payload),
+            version=event.version,
+            reads=tuple(event.reads),
+            lineage=tuple(event.lineage),
+        )
+        self.in_flight[event.ticket] = InFlight(item=item, stage=event.enter, began_s=self.t_s)
+
+    @_fold.register
+    def _stage_taken(self, event: ev.StageTaken) -> None:
+        flight = self.in_flight[event.ticket]
+        flight.taken = True
+        flight.visits[event.stage] = event.visit
+        flight.reserved = {"metric_calls": event.metric_calls, "proposals": event.proposals}
+        self.ledger.reserve(flight.reserved)
+
+    @_fold.register
+    def _stage_ended(self, event: ev.StageEnded) -> None:
+        flight = self.in_flight[event.ticket]
+        used: dict[Resource, float] = {
+            "metric_calls": event.metric_calls,
+            "proposals": event.proposals,
+        }
+        self.ledger.settle(flight.reserved, used)
+        flight.reserved = {}
+        flight.taken = False
+        if event.payload is not None:
+            flight.item = replace(flight.item, payload=self.decode(event.payload))
+        if event.to is not None:
+            flight.stage = event.to
+        if event.counts:
+            self.counters[event.counts] += 1
+
+    @_fold.register
+    def _item_repaired(self, event: ev.ItemRepaired) -> None:
+        flight = self.in_flight[event.ticket]
+        if event.verdict == "discard":
+            flight.item = replace(flight.item, repairs=flight.item.repairs + 1)
+            return
+        self.counters["repaired"] += 1
+        lineage = flight.item.lineage if event.base is None else (event.base,)
+        flight.item = replace(
+            flight.item,
+            version=event.version,
+            lineage=lineage,
+            repairs=flight.item.repairs + 1,
+        )
+
+    @_fold.register
+    def _pool_changed(self, event: ev.PoolChanged) -> None:
+        self.pool.apply(event.ops, version=event.version)
+        if event.bumped:
+            self.updates.append(Update(event.version, tuple(event.scopes), event.text))
+        self.counters["admitted"] += 1
+        self.counters.update(event.marks)
+
+    @_fold.register
+    def _item_ended(self, event: ev.ItemEnded) -> None:
+        flight = self.in_flight.pop(event.ticket)
+        self.counters[event.outcome] += 1
+        self.ended_cost["tokens"] += flight.spent_tokens
+        self.ended_cost["usd"] += flight.spent_usd
+
+    @_fold.register
+    def _call_reserved(self, event: ev.CallReserved) -> None:
+        self.next_call = event.call + 1
+        self.calls[event.call] = event
+        self.ledger.reserve({"tokens": event.tokens, "usd": event.usd})
+
+    @_fold.register
+    def _call_settled(self, event: ev.CallSettled) -> None:
+        call = self.calls.pop(event.call)
+        usage = event.usage
+        self.ledger.settle(
+            {"tokens": call.tokens, "usd": call.usd}, {"tokens": usage.tokens, "usd": usage.usd}
+        )
+        self.usage_by_role[call.role] = self.usage_by_role.get(call.role, Usage()) + usage
+        flight = self.in_flight.get(event.ticket)
+        if flight is not None:
+            flight.spent_tokens += usage.tokens
+            flight.spent_usd += usage.usd
+
+    @_fold.register
+    def _limit_changed(self, event: ev.LimitChanged) -> None:
+        self.limits_in_use[event.account] = event.limit
+
+    @_fold.register
+    def _drain_started(self, event: ev.DrainStarted) -> None:
+        self.drain = event
+
+    @_fold.register
+    def _test_scored(self, event: ev.TestScored) -> None:
+        self.tests[event.which] = event
+
+    @_fold.register
+    def _run_ended(self, event: ev.RunEnded) -> None:
+        self.ended = event
+
+    # -- snapshots -------------------------------------------------------------------------------
+
+    def dump(self, encode: Codec) -> dict[str, Any]:
+        """Returns the whole state as JSON-serialisable data; `encode` inverts `decode`."""
+        flights = []
+        for flight in self.in_flight.values():
+            item = {**vars(flight.item), "payload": encode(flight.item.payload)}
+            flights.append({**vars(flight), "item": item})
+        return {
+            "started": asdict(self.started) if self.started else None,
+            "t_s": self.t_s,
+            "in_flight": flights,
+            "next_ticket": self.next_ticket,
+            "next_call": self.next_call,
+            "ordinals": dict(self.ordinals),
+            "counters": dict(self.counters),
+            "updates": [[u.version, list(u.scopes), u.text] for u in self.updates],
+            "calls": [asdict(call) for call in self.calls.values()],
+            "usage_by_role": {role: asdict(usage) for role, usage in self.usage_by_role.items()},
+            "ended_cost": dict(self.ended_cost),
+            "limits_in_use": dict(self.limits_in_use),
+            "tests": {which: asdict(test) for which, test in self.tests.items()},
+            "drain": asdict(self.drain) if self.drain else None,
+            "ended": asdict(self.ended) if self.ended else None,
+            "ledger": self.ledger.dump(),
+            "pool": self.pool.dump(),
+        }
+
+    @classmethod
+    def load(
+        cls, data: Mapping[str, Any], pool: Pool, limits: dict[Resource, float], decode: Codec
+    ) -> Self:
+        """Returns the state that `dump` described; `pool` is loaded by the caller."""
+        state = cls(pool, limits, decode)
+        state.started = ev.RunStarted(**data["started"]) if data["started"] else None
+        state.t_s = data["t_s"]
+        for entry in data["in_flight"]:
+            fields = dict(entry["item"])
+            fields["payload"] = decode(fields["payload"])
+            fields["reads"] = tuple(fields["reads"])
+            fields["lineage"] = tuple(fields["lineage"])
+            flight = InFlight(**{**entry, "item": Item(**fields)})
+            state.in_flight[flight.item.ticket] = flight
+        state.next_ticket = data["next_ticket"]
+        state.next_call = data["next_call"]
+        state.ordinals = Counter(data["ordinals"])
+        state.counters = Counter(data["counters"])
+        state.updates = [Update(v, tuple(scopes), text) for v, scopes, text in data["updates"]]
+        state.calls = {call["call"]: ev.CallReserved(**call) for call in data["calls"]}
+        state.usage_by_role = {role: Usage(**u) for role, u in data["usage_by_role"].items()}
+        state.ended_cost = dict(data["ended_cost"])
+        state.limits_in_use = dict(data["limits_in_use"])
+        state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
+        state.drain = ev.DrainStarted(**data["drain"]) if data["drain"] else None
+        state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
+        state.ledger = Ledger.load(limits, data["ledger"])
+        return state

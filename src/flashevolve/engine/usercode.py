@@ -1,0 +1,134 @@
+"""User code: running agents and metrics, sync or async, without holding up the event loop.
+
+Sync functions run in threads, a bounded number at once; a call to a model from such a thread is
+made on the loop while the thread waits. In virtual time the loop itself hands threads their turn
+(`call_from_thread`), so that time stands still while they compute.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from flashevolve.artifact import Artifact
+from flashevolve.errors import TaskError
+from flashevolve.llm.messages import Message, Reply, user
+from flashevolve.task import Example
+
+T = TypeVar("T")
+MessagesLike = str | Sequence[Message | Mapping[str, Any]]
+
+
+class Ask(Protocol):
+    """The journaled, metered way to a model that belongs to one evaluation."""
+
+    def __call__(
+        self, role: str, messages: Sequence[Message], **parameters: Any
+    ) -> Coroutine[Any, Any, Reply]:
+        """Asks a model of `role`."""
+        ...
+
+
+def as_messages(messages: MessagesLike) -> list[Message]:
+    """Accepts a string, our messages, or the usual dicts with `role` and `content`."""
+    if isinstance(messages, str):
+        return [user(messages)]
+    turns = []
+    for turn in messages:
+        if isinstance(turn, Message):
+            turns.append(turn)
+        elif isinstance(turn, Mapping) and {"role", "content"} <= set(turn):
+            turns.append(Message(role=turn["role"], content=turn["content"]))
+        else:
+            raise TaskError(f"a message is a dict with 'role' and 'content', got {turn!r:.80}")
+    return turns
+
+
+class AsyncContext:
+    """What an async user function gets as `ctx`."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def chat(self, role: str, messages: MessagesLike, **parameters: Any) -> Reply:
+        """Asks a model of `role`; `reply.text` is the answer."""
+        return await self._ask(role, as_messages(messages), **parameters)
+
+
+class SyncContext:
+    """What a sync user function gets as `ctx`; its `chat` blocks the calling thread."""
+
+    def __init__(self, ask: Ask, loop: asyncio.AbstractEventLoop) -> None:
+        self._ask = ask
+        self._loop = loop
+
+    def chat(self, role: str, messages: MessagesLike, **parameters: Any) -> Reply:
+        """Asks a model of `role`; `reply.text` is the answer."""
+        coroutine = self._ask(role, as_messages(messages), **parameters)
+        travel: Callable[[Coroutine[Any, Any, Reply]], Reply] | None = getattr(
+            self._loop, "call_from_thread", None
+        )
+        if travel is not None:
+            return travel(coroutine)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Says whether calling `function` gives something to await."""
+    call = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+    return inspect.iscoroutinefunction(inspect.unwrap(call))
+
+
+def takes_context(run: Callable[..., Any]) -> bool:
+    """Says whether `run(artifact, example, ctx)` is the signature, rather than without `ctx`.
+
+    Raises `TaskError` for a signature that takes neither two nor three positional arguments.
+    """
+    try:
+        signature = inspect.signature(run)
+    except (TypeError, ValueError):
+        return False
+    for arguments, answer in (((1, 2, 3), True), ((1, 2), False)):
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            continue
+        return answer
+    raise TaskError(
+        f"run must take (artifact, example) or (artifact, example, ctx), got {signature}"
+    )
+
+
+class UserCode:
+    """Calls user functions wherever they belong. Close it after use."""
+
+    def __init__(self, max_threads: int) -> None:
+        self._slots = asyncio.Semaphore(max_threads)
+        self._threads = ThreadPoolExecutor(max_threads, thread_name_prefix="flashevolve-user")
+
+    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls `function` and returns its result; exceptions pass unchanged."""
+        if is_async(function):
+            return await function(*arguments)
+        async with self._slots:
+            loop = asyncio.get_running_loop()
+            result = await loop.run_in_executor(self._threads, partial(function, *arguments))
+        if isinstance(result, Awaitable):
+            return await result
+        return result
+
+    async def run(
+        self, run: Callable[..., Any], artifact: Artifact, example: Example, ask: Ask
+    ) -> Any:
+        """Runs an agent on one example and returns its output."""
+        if not takes_context(run):
+            return await self.call(run, artifact, example)
+        if is_async(run):
+            return await run(artifact, example, AsyncContext(ask))
+        return await self.call(run, artifact, example, SyncContext(ask, asyncio.get_running_loop()))
+
+    def close(self) -> None:
+        """Lets threads go; one that hangs in user code is not waited for."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

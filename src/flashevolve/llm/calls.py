@@ -1,0 +1,299 @@
+"""Calls: the one way to a model, for stages and for user code alike.
+
+Every request has a journal key; what is recorded under it is returned, never asked again. A new one
+waits for a slot of its account's limiter, then for its worst case to fit the budget, is recorded,
+and only then sent; it is settled whatever happens. Retries are attempts of the same call, each with
+a reservation of its own, and hold neither slot nor reservation while they sleep.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from flashevolve import events as ev
+from flashevolve.engine.funds import Funds
+from flashevolve.engine.log import EventLog
+from flashevolve.errors import ConfigError, nearest
+from flashevolve.llm.errors import Empty, LLMError, RateLimited, Refused, Truncated
+from flashevolve.llm.limiter import Limiter
+from flashevolve.llm.messages import Message, Reply, Request
+from flashevolve.llm.model import ChatModel
+from flashevolve.llm.retry import RetryPolicy, with_retries
+from flashevolve.llm.wire import reply_from_json, reply_to_json, request_hash, request_to_json
+from flashevolve.outcome import Usage
+from flashevolve.policies.draws import derived_rng, derived_seed
+
+FINAL_ERRORS: dict[str, type[LLMError]] = {
+    "refused": Refused,
+    "truncated": Truncated,
+    "empty": Empty,
+}
+"""Statuses that answer the call for good; a resume raises them again without asking."""
+
+
+class Pricing(Protocol):
+    """Dollars for tokens."""
+
+    def cost_usd(self, tokens_in: int, tokens_out: int) -> float:
+        """Returns what that many tokens cost."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """A model as a role uses it."""
+
+    label: str
+    """Model name, as events and prices know it."""
+    model: ChatModel
+    limiter: Limiter
+    price: Pricing | None
+    """None = unknown; then no budget in dollars is possible."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `Request` that the configuration sets."""
+    weight: float = 1.0
+
+    def cost_usd(self, tokens_in: int, tokens_out: int) -> float:
+        """Returns the cost in dollars; 0 if the price is unknown."""
+        return self.price.cost_usd(tokens_in, tokens_out) if self.price else 0.0
+
+
+class CallKey(NamedTuple):
+    """What names a call within its item, however often the process restarts."""
+
+    stage: str
+    visit: int
+    map_key: str
+    name: str
+    request_hash: str
+    occurrence: int
+
+
+Journal = dict[CallKey, ev.CallSettled]
+
+
+@dataclass
+class Origin:
+    """Where in a run calls come from; with name, hash and occurrence it makes the journal key."""
+
+    ticket: int
+    stage: str
+    visit: int
+    map_key: str
+    priority: tuple[int, ...]
+    sample: tuple[object, ...]
+    """What the call's random seed derives from; equal for calls that must give equal answers."""
+    journal: Journal
+    occurrences: Counter[tuple[object, ...]] = field(default_factory=Counter)
+
+    def key(self, name: str, digest: str) -> CallKey:
+        """Returns the journal key of the next call with this name and content."""
+        occurrence = self.occurrences[(name, digest)]
+        self.occurrences[(name, digest)] += 1
+        return CallKey(self.stage, self.visit, self.map_key, name, digest, occurrence)
+
+
+class CallService:
+    """Asks models, journaled and within limits and budget."""
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Sequence[Endpoint]],
+        log: EventLog,
+        funds: Funds,
+        retry: RetryPolicy,
+        run_seed: int,
+    ) -> None:
+        self._endpoints = endpoints
+        self._log = log
+        self._funds = funds
+        self._retry = retry
+        self._run_seed = run_seed
+
+    async def chat(
+        self,
+        origin: Origin,
+        role: str,
+        messages: Sequence[Message],
+        *,
+        name: str = "",
+        **parameters: Any,
+    ) -> Reply:
+        """Answers from the journal or asks; see `StageContext.chat` for what is raised."""
+        endpoint, number = self._draw(origin, role)
+        seed = derived_seed(self._run_seed, "call", role, *origin.sample, name, number)
+        request = Request(
+            messages=tuple(messages), seed=seed, **{**endpoint.parameters, **parameters}
+        )
+        data = request_to_json(request)
+        key = origin.key(name, request_hash(data))
+        recorded = origin.journal.get(key)
+        if recorded is not None:
+            return _replay(recorded)
+        rng = derived_rng(self._run_seed, "retry", *key)
+
+        async def attempt(n: int) -> Reply:
+            return await self._attempt(origin, key, role, endpoint, request, data, n)
+
+        return await with_retries(attempt, self._retry, rng)
+
+    def _draw(self, origin: Origin, role: str) -> tuple[Endpoint, int]:
+        """Returns the endpoint for the origin's next call of this role, and the call's number."""
+        choices = self._endpoints.get(role) or self._endpoints.get("")
+        if not choices:
+            raise ConfigError(
+                f"no model for role {role!r}; known roles: {', '.join(self._endpoints) or 'none'}."
+                f"{nearest(role, self._endpoints)} Set [model] or [models.{role}]"
+            )
+        number = origin.occurrences[("role", role)]
+        origin.occurrences[("role", role)] += 1
+        if len(choices) == 1:
+            return choices[0], number
+        rng = derived_rng(self._run_seed, "model", role, *origin.sample, number)
+        return rng.choices(choices, [c.weight for c in choices])[0], number
+
+    async def _attempt(
+        self,
+        origin: Origin,
+        key: CallKey,
+        role: str,
+        endpoint: Endpoint,
+        request: Request,
+        data: dict[str, Any],
+        n: int,
+    ) -> Reply:
+        loop = asyncio.get_running_loop()
+        asked_s = loop.time()
+        bound_in, bound_out = request.input_bound_tokens, request.max_output_tokens
+        worst_usd = endpoint.cost_usd(bound_in, bound_out)
+        worst = Usage(calls=1, tokens_in=bound_in, tokens_out=bound_out, usd=worst_usd)
+        await self._slot(endpoint.limiter, origin.priority, worst)
+        try:
+            call = self._log.state.next_call
+            reserved = _reserved(call, origin, key, role, endpoint.label, data, n, worst)
+            self._log.append(reserved)
+            settled = _Settlement(self._log, self._funds, endpoint, call, origin.ticket, worst)
+            try:
+                await self._log.durable()
+                sent_s = loop.time()
+                settled.wait_s = sent_s - asked_s
+                reply = await endpoint.model.complete(request)
+                settled.latency_s = loop.time() - sent_s
+                settled.ok(reply)
+            except LLMError as error:
+                settled.latency_s = loop.time() - asked_s - settled.wait_s
+                settled.failed(error)
+                if isinstance(error, RateLimited):
+                    endpoint.limiter.throttled(error.retry_after_s)
+                raise
+            except BaseException:
+                settled.orphaned()
+                raise
+            endpoint.limiter.succeeded()
+            return reply
+        finally:
+            endpoint.limiter.release()
+
+    async def _slot(self, limiter: Limiter, priority: tuple[int, ...], worst: Usage) -> None:
+        """Returns holding a slot while the worst case fits the budget."""
+        amounts = {"tokens": float(worst.tokens), "usd": worst.usd}
+        while True:
+            await limiter.acquire(priority)
+            try:
+                if self._funds.fits(amounts):  # type: ignore[arg-type]
+                    return
+            except BaseException:
+                limiter.release()
+                raise
+            limiter.release()
+            await self._funds.change()
+
+
+def _reserved(
+    call: int,
+    origin: Origin,
+    key: CallKey,
+    role: str,
+    label: str,
+    data: dict[str, Any],
+    n: int,
+    worst: Usage,
+) -> ev.CallReserved:
+    return ev.CallReserved(
+        call=call,
+        ticket=origin.ticket,
+        **key._asdict(),
+        attempt=n,
+        role=role,
+        model=label,
+        tokens=worst.tokens,
+        usd=worst.usd,
+        request=data,
+    )
+
+
+class _Settlement:
+    """Settles one reserved call, exactly once."""
+
+    def __init__(
+        self, log: EventLog, funds: Funds, endpoint: Endpoint, call: int, ticket: int, worst: Usage
+    ) -> None:
+        self._log, self._funds, self._endpoint = log, funds, endpoint
+        self._call, self._ticket, self._worst = call, ticket, worst
+        self.wait_s = 0.0
+        self.latency_s = 0.0
+
+    def ok(self, reply: Reply) -> None:
+        self._settle("ok", reply, None, unknown=False)
+
+    def failed(self, error: LLMError) -> None:
+        self._settle(error.kind, error.reply, str(error), unknown=error.billed_unknown)
+
+    def orphaned(self) -> None:
+        self._settle("orphaned", None, "cancelled while in flight", unknown=True)
+
+    def _settle(self, status: str, reply: Reply | None, error: str | None, unknown: bool) -> None:
+        usage, known = self._usage(reply, unknown)
+        self._log.append(
+            ev.CallSettled(
+                call=self._call,
+                ticket=self._ticket,
+                status=status,  # type: ignore[arg-type]
+                usage=usage,
+                usage_known=known,
+                reply=None if reply is None else reply_to_json(reply),
+                error=error,
+                wait_s=self.wait_s,
+                latency_s=self.latency_s,
+            )
+        )
+        self._funds.settled()
+
+    def _usage(self, reply: Reply | None, unknown: bool) -> tuple[Usage, bool]:
+        if reply is not None and reply.tokens_in is not None and reply.tokens_out is not None:
+            usd = self._endpoint.cost_usd(reply.tokens_in, reply.tokens_out)
+            usage = Usage(calls=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, usd=usd)
+            return usage, True
+        if reply is not None or unknown:
+            return self._worst, False
+        return Usage(calls=1), True
+
+
+def _replay(recorded: ev.CallSettled) -> Reply:
+    reply = reply_from_json(recorded.reply) if recorded.reply is not None else None
+    kind = FINAL_ERRORS.get(recorded.status)
+    if kind is not None:
+        raise kind(recorded.error or recorded.status, reply=reply)
+    assert reply is not None, f"call {recorded.call} is recorded as {recorded.status} without reply"
+    return reply
+
+
+def journal_of(entries: Sequence[tuple[ev.CallReserved, ev.CallSettled | None]]) -> Journal:
+    """Returns the journal of an item's recorded calls: those that were answered for good."""
+    return {
+        CallKey(r.stage, r.visit, r.map_key, r.name, r.request_hash, r.occurrence): s
+        for r, s in entries
+        if s is not None and (s.status == "ok" or s.status in FINAL_ERRORS)
+    }
