@@ -21,7 +21,7 @@ from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Message, Reply, Request
 from flashevolve.llm.model import ChatModel
 from flashevolve.llm.retry import RetryPolicy, with_retries
-from flashevolve.llm.wire import reply_from_json, reply_to_json, request_hash, request_to_json
+from flashevolve.llm.record import reply_from_json, reply_to_json, request_hash, request_to_json
 from flashevolve.outcome import Usage
 from flashevolve.policies.draws import derived_rng, derived_seed
 

@@ -1,4 +1,7 @@
-"""Requests and replies as the JSON that is hashed and stored. Fast paths for plain text turns."""
+"""Requests and replies as the JSON that is hashed and recorded; no endpoint, no key.
+
+Fields at their default are left out, so that a later field changes no earlier hash.
+"""
 
 import hashlib
 import json
