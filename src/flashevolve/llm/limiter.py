@@ -1,0 +1,215 @@
+"""The limiter: how many requests may be in flight on one account. It alone decides that.
+
+`AdaptiveLimit` is the pure decider: facts and their times in, limits out. `Limiter` is its asyncio
+shell. At all times 1 <= limit <= ceiling, one episode of 429s cuts once, and a granted slot has one
+holder until `release`. Slots go to the lowest priority first, first come first served among equals.
+"""
+
+import asyncio
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+DEFAULT_START = 16
+"""Few hosts throttle sixteen requests, and doubling reaches hundreds within seconds."""
+COOLDOWN_S = 15.0
+"""Answers to what was already sent keep arriving that long; they tell nothing about the cut."""
+MAX_HOLD_S = 300.0
+"""A longer Retry-After (a daily quota) is tried again by then: one refused request costs less than
+a run that sleeps until tomorrow."""
+_USED_SHARE = 0.8
+_CUT = 0.8
+_GROWTH = 0.05
+
+
+@dataclass(frozen=True)
+class Change:
+    """A new limit, and why."""
+
+    limit: int
+    reason: str
+
+
+@dataclass(kw_only=True)
+class AdaptiveLimit:
+    """Decides the limit: slow start, then +5 % per clean round, x 0.8 per episode of 429s.
+
+    A round is as many successes as the limit; a 429 or a failure starts it over. Nothing grows
+    unless 80 % of the limit was in use within the round, and nothing counts during a cooldown.
+    All `at_s` are seconds of one clock that never runs backwards.
+    """
+
+    ceiling: int
+    start: int = DEFAULT_START
+    limit: int = field(init=False)
+    held_until_s: float = field(init=False, default=float("-inf"))
+    """Until then nothing new is sent: the endpoint asked for it."""
+    slow_start: bool = field(init=False, default=True)
+    _cooldown_until_s: float = field(init=False, default=float("-inf"))
+    _successes: int = field(init=False, default=0)
+    _peak_in_use: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        if self.ceiling < 1 or self.start < 1:
+            raise ValueError(
+                f"a limit needs ceiling and start of at least 1, got {self.ceiling}, {self.start}"
+            )
+        self.limit = min(self.ceiling, self.start)
+
+    def used(self, in_use: int) -> None:
+        """A request is being sent, `in_use` of them now."""
+        self._peak_in_use = max(self._peak_in_use, in_use)
+
+    def succeeded(self, at_s: float, in_use: int) -> Change | None:
+        """A request was answered; `in_use` were in flight, it included."""
+        if at_s < self._cooldown_until_s:
+            return None
+        self.used(in_use)
+        self._successes += 1
+        if self._successes < self.limit:
+            return None
+        busy = self._peak_in_use >= _USED_SHARE * self.limit
+        self._new_round()
+        if not busy:
+            return None
+        if self.slow_start:
+            return self._set(self.limit * 2, "slow start: a clean round, doubled")
+        return self._set(self.limit + max(1, int(self.limit * _GROWTH)), "a clean round, +5 %")
+
+    def throttled(self, at_s: float, retry_after_s: float | None = None) -> Change | None:
+        """A request was answered with 429."""
+        hold_s = min(retry_after_s or 0.0, MAX_HOLD_S)
+        self.held_until_s = max(self.held_until_s, at_s + hold_s)
+        self.slow_start = False
+        self._new_round()
+        in_episode = at_s < self._cooldown_until_s
+        # Within an episode only a long Retry-After moves its end: a stream of short ones would
+        # otherwise extend it for ever, and nothing would be cut again.
+        if not in_episode or hold_s > COOLDOWN_S:
+            ends_s = at_s + max(COOLDOWN_S, hold_s)
+            self._cooldown_until_s = max(self._cooldown_until_s, ends_s)
+        if in_episode:
+            return None
+        asked = f", Retry-After {retry_after_s:g} s" if retry_after_s else ""
+        return self._set(int(self.limit * _CUT), f"429{asked}: cut to 80 %")
+
+    def faltered(self) -> None:
+        """A request failed otherwise (5xx, time-out): growth pauses, nothing is cut."""
+        self._new_round()
+
+    def _new_round(self) -> None:
+        self._successes = 0
+        self._peak_in_use = 0
+
+    def _set(self, limit: int, reason: str) -> Change | None:
+        limit = max(1, min(self.ceiling, limit))
+        if limit == self.limit:
+            return None
+        self.limit = limit
+        return Change(limit, reason)
+
+
+Waiter = tuple[tuple[int, ...], int, "asyncio.Future[None]"]
+
+
+class Limiter:
+    """Hands out slots on one account. Belongs to one event loop, whose time it uses.
+
+    Each `acquire` is followed by one of `succeeded`, `throttled`, `faltered`, or nothing (cancelled
+    before it was known), and by one `release`.
+    """
+
+    def __init__(
+        self,
+        account: str,
+        ceiling: int,
+        start: int = DEFAULT_START,
+        on_change: Callable[[str, int, str], None] | None = None,
+    ) -> None:
+        self.account = account
+        self.in_use = 0
+        self._decider = AdaptiveLimit(ceiling=ceiling, start=start)
+        self._on_change = on_change
+        self._waiters: list[Waiter] = []
+        self._n_asked = 0
+        self._alarm: asyncio.TimerHandle | None = None
+
+    @property
+    def limit(self) -> int:
+        """Requests that may be in flight now."""
+        return self._decider.limit
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a slot."""
+        return len(self._waiters)
+
+    async def acquire(self, priority: tuple[int, ...] = ()) -> None:
+        """Waits for a slot; the lowest `priority` is served first. Cancelling leaks nothing."""
+        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._n_asked += 1
+        waiter = (priority, self._n_asked, granted)
+        heapq.heappush(self._waiters, waiter)
+        self._grant()
+        if granted.done():
+            return
+        try:
+            await granted
+        except asyncio.CancelledError:
+            if granted.done() and not granted.cancelled():
+                self.release()  # Granted and cancelled in the same turn of the loop.
+            else:
+                self._waiters.remove(waiter)
+                heapq.heapify(self._waiters)
+            raise
+
+    def release(self) -> None:
+        """Gives a slot back. Raises `RuntimeError` if none is out."""
+        if self.in_use == 0:
+            raise RuntimeError(f"release without acquire on {self.account}")
+        self.in_use -= 1
+        self._grant()
+
+    def succeeded(self) -> None:
+        """The request was answered, whatever the answer is worth to the caller."""
+        self._report(self._decider.succeeded(_now_s(), self.in_use))
+
+    def throttled(self, retry_after_s: float | None = None) -> None:
+        """The request was answered with 429."""
+        self._report(self._decider.throttled(_now_s(), retry_after_s))
+
+    def faltered(self) -> None:
+        """The request met a 5xx, a time-out or a lost connection."""
+        self._decider.faltered()
+
+    def _report(self, change: Change | None) -> None:
+        if change is None:
+            return
+        if self._on_change is not None:
+            self._on_change(self.account, change.limit, change.reason)
+        self._grant()
+
+    def _grant(self) -> None:
+        if not self._waiters or self.in_use >= self.limit:
+            return
+        if _now_s() < self._decider.held_until_s:
+            self._set_alarm()
+            return
+        while self._waiters and self.in_use < self.limit:
+            granted = heapq.heappop(self._waiters)[2]
+            self.in_use += 1
+            self._decider.used(self.in_use)
+            granted.set_result(None)
+
+    def _set_alarm(self) -> None:
+        if self._alarm is None:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_at(self._decider.held_until_s, self._wake)
+
+    def _wake(self) -> None:
+        self._alarm = None
+        self._grant()
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,197 @@
+"""The registry: from a configured model to something that answers.
+
+`openai/…`, `openrouter/…` and `ollama/…` name a well-known endpoint and its key's variable;
+`sim/<preset>` is the built-in simulation. Whatever has a `base_url` is sent there under its name as
+written, slashes included (`Qwen/Qwen3-8B`). Keys are read here and nowhere else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
+
+from flashevolve.errors import ConfigError, nearest
+from flashevolve.llm.model import ChatModel
+from flashevolve.llm.prices import FREE, Price, lookup
+
+
+class PriceSpec(Protocol):
+    """A configured price."""
+
+    @property
+    def input_usd_per_mtok(self) -> float:
+        """Dollars per million input tokens."""
+        ...
+
+    @property
+    def output_usd_per_mtok(self) -> float:
+        """Dollars per million output tokens."""
+        ...
+
+
+class ModelSpec(Protocol):
+    """What is read of a configured model."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, with a provider's prefix unless there is a `base_url`."""
+        ...
+
+    @property
+    def base_url(self) -> str | None:
+        """None = the endpoint that the name implies."""
+        ...
+
+    @property
+    def key_env(self) -> str | None:
+        """Environment variable that holds the key; None = the endpoint's usual one."""
+        ...
+
+    @property
+    def extra_body(self) -> Mapping[str, Any]:
+        """Merged last into every request's body."""
+        ...
+
+    @property
+    def extra_headers(self) -> Mapping[str, str]:
+        """Sent with every request."""
+        ...
+
+    @property
+    def price(self) -> PriceSpec | None:
+        """None = from the snapshot."""
+        ...
+
+    @property
+    def send_seed(self) -> bool:
+        """Whether requests carry a seed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A well-known endpoint."""
+
+    base_url: str
+    key_env: str | None
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "ollama": Provider("http://127.0.0.1:11434/v1", None),
+}
+SIMULATED = "sim"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where a model's requests go, and under which name and key."""
+
+    name: str
+    base_url: str
+    key_env: str | None
+
+    @property
+    def host(self) -> str:
+        """Host without port."""
+        return _split(self.base_url)[0]
+
+
+def endpoint(model: ModelSpec) -> Endpoint:
+    """Returns where the model's requests go. Raises `ConfigError` if that cannot be told."""
+    if model.base_url is not None:
+        host = _split(model.base_url)[0]
+        usual = [p.key_env for p in PROVIDERS.values() if host == _split(p.base_url)[0]]
+        key_env = model.key_env or (usual[0] if usual else None)
+        return Endpoint(name=model.name, base_url=model.base_url, key_env=key_env)
+    prefix, slash, rest = model.name.partition("/")
+    if not slash:
+        prefix, rest = "openai", model.name
+    provider = PROVIDERS.get(prefix)
+    if provider is None or not rest:
+        known = (*PROVIDERS, SIMULATED)
+        raise ConfigError(
+            f"model {model.name!r} needs a base_url, or a name that starts with one of "
+            f"{', '.join(f'{p}/' for p in known)}.{nearest(prefix, known)}"
+        )
+    return Endpoint(
+        name=rest, base_url=provider.base_url, key_env=model.key_env or provider.key_env
+    )
+
+
+def connect(
+    model: ModelSpec, environ: Mapping[str, str], shared: dict[str, Any] | None = None
+) -> ChatModel:
+    """Returns a client for the model; nothing is sent yet.
+
+    `shared` is one dict per run, in which simulated models of the same preset find their common
+    server. Raises `ConfigError` for an unknown endpoint, a missing key or unusable options.
+    """
+    if preset := _preset(model):
+        # By name, since nobody who calls a real model should pay for importing the simulation.
+        simulated = import_module("flashevolve.simulate.model").SimulatedModel
+        shared = {} if shared is None else shared
+        return cast(ChatModel, simulated.from_preset(preset, shared))
+    from flashevolve.llm.http import HTTPModel
+
+    at = endpoint(model)
+    return HTTPModel(
+        at.name,
+        at.base_url,
+        _key(model.name, at, environ),
+        key_env=at.key_env,
+        extra_body=model.extra_body,
+        extra_headers=model.extra_headers,
+        send_seed=model.send_seed,
+    )
+
+
+def account(model: ModelSpec) -> str:
+    """Returns what an endpoint counts requests by: host and key; names a limiter."""
+    if preset := _preset(model):
+        return f"{SIMULATED}/{preset}"
+    at = endpoint(model)
+    host, port = _split(at.base_url)
+    where = host if port is None else f"{host}:{port}"
+    return f"{where} {at.key_env}" if at.key_env else where
+
+
+def price(model: ModelSpec) -> Price | None:
+    """Returns what the model's tokens cost; None if that is not known."""
+    if model.price is not None:
+        return Price(
+            input_usd_per_mtok=model.price.input_usd_per_mtok,
+            output_usd_per_mtok=model.price.output_usd_per_mtok,
+        )
+    if _preset(model):
+        return FREE
+    at = endpoint(model)
+    return lookup(at.name, host=at.host)
+
+
+def _preset(model: ModelSpec) -> str | None:
+    prefix, _, rest = model.name.partition("/")
+    return rest if prefix == SIMULATED and model.base_url is None and rest else None
+
+
+def _key(model_name: str, at: Endpoint, environ: Mapping[str, str]) -> str | None:
+    if at.key_env is None:
+        return None
+    key = environ.get(at.key_env, "").strip()
+    if not key:
+        raise ConfigError(
+            f"model {model_name!r} needs a key for {at.host}: the environment variable "
+            f"{at.key_env} is not set. Set it, or name another one in key_env."
+        )
+    return key
+
+
+def _split(base_url: str) -> tuple[str, int | None]:
+    """Returns (host, port) of a URL; ("", None) of one that `HTTPModel` will refuse."""
+    try:
+        parts = urlsplit(base_url)
+        return parts.hostname or "", parts.port
+    except ValueError:
+        return "", None

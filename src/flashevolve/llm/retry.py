@@ -1,0 +1,81 @@
+"""Retries: what to do with a request that may succeed the next time.
+
+Bounded in attempts and in time; each wait is derived from the `rng` that was handed in, so the same
+failures give the same waits. The last error leaves unchanged. Time is the running loop's. The
+attempt takes and returns its slot itself, so that none is held while asleep.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from flashevolve.llm.errors import LLMError
+from flashevolve.llm.messages import Reply
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPolicy:
+    """How often, and for how long, a request is tried."""
+
+    max_attempts: int = 6
+    max_total_s: float = 900.0
+    """From the first attempt to the start of the last; a wait that would pass it is not begun."""
+    first_wait_s: float = 1.0
+    """Backoff after the first failure; it doubles with each one, up to `max_wait_s`."""
+    max_wait_s: float = 60.0
+
+    def wait_s(self, attempt: int, retry_after_s: float | None, rng: Random) -> float:
+        """Returns the pause after failed attempt number `attempt`, from 1.
+
+        Half of the backoff is jitter. It is added to the endpoint's own hint: all who were sent
+        away together would otherwise come back together.
+        """
+        backoff_s = min(self.max_wait_s, self.first_wait_s * 2.0 ** min(attempt - 1, 60))
+        return (retry_after_s or 0.0) + backoff_s * (0.5 + 0.5 * rng.random())
+
+
+async def with_retries(
+    attempt: Callable[[int], Awaitable[Reply]], policy: RetryPolicy, rng: Random
+) -> Reply:
+    """Returns the reply of the first `attempt(number)` that succeeds; numbers start at 1.
+
+    Raises the last error, unchanged, once the policy is exhausted; any error that is not an
+    `LLMError` worth another try is raised at once.
+    """
+    from tenacity import AsyncRetrying, retry_if_exception
+
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    number = 0
+
+    async def next_attempt() -> Reply:
+        nonlocal number
+        number += 1
+        return await attempt(number)
+
+    def wait(state: "RetryCallState") -> float:
+        hint_s = getattr(_error(state), "retry_after_s", None)
+        return policy.wait_s(state.attempt_number, hint_s, rng)
+
+    def stop(state: "RetryCallState") -> bool:
+        # tenacity's own time limits read the system's clock, which virtual time must not.
+        after_s = loop.time() - began_s + state.upcoming_sleep
+        return state.attempt_number >= policy.max_attempts or after_s > policy.max_total_s
+
+    retrying = AsyncRetrying(
+        sleep=asyncio.sleep,
+        retry=retry_if_exception(lambda e: isinstance(e, LLMError) and e.retryable),
+        wait=wait,
+        stop=stop,
+        reraise=True,
+    )
+    return await retrying(next_attempt)
+
+
+def _error(state: "RetryCallState") -> BaseException | None:
+    return state.outcome.exception() if state.outcome is not None else None
