@@ -1,0 +1,55 @@
+"""Compare: what a resumed run may not change.
+
+Budget, limits, places, endpoints and prices may change; everything else decides what the run does
+and may not. Two records have the same fingerprint iff `compare` finds no difference. Contents of
+data files are compared by their own fingerprint, so that a moved file is no difference.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+FREE_TABLES = ("budget", "limits", "run")
+FREE_MODEL_KEYS = ("base_url", "key_env", "price", "extra_headers", "timeout_s")
+FREE_DATA_KEYS = ("train", "val", "test", "path")
+
+_ABSENT = object()
+
+
+def compare(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Returns the keys that differ between two `dump`s and that a resume may not change."""
+    before, after = dict(_fixed(recorded)), dict(_fixed(now))
+    keys = {**before, **after}
+    return [k for k in keys if before.get(k, _ABSENT) != after.get(k, _ABSENT)]
+
+
+def fingerprint(tree: Mapping[str, Any]) -> str:
+    """Returns 16 hexadecimal digits over everything in a `dump` that a resume may not change."""
+    blob = json.dumps(sorted(_fixed(tree)), ensure_ascii=False)
+    return hashlib.sha256(blob.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _fixed(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for path, value in _leaves(tree):
+        if not _free(path):
+            yield ".".join(path), json.dumps(value, sort_keys=True)
+
+
+def _free(path: tuple[str, ...]) -> bool:
+    if path[0] in ("model", "models"):
+        return any(part in FREE_MODEL_KEYS for part in path[1:])
+    return path[0] in FREE_TABLES or (path[0] == "data" and path[1] in FREE_DATA_KEYS)
+
+
+def _leaves(node: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    below: Any = None
+    if isinstance(node, Mapping) and node:
+        below = node.items()
+    elif isinstance(node, list) and any(isinstance(item, Mapping) for item in node):
+        below = enumerate(node)
+    if below is None:
+        yield above, node
+        return
+    for part, child in below:
+        yield from _leaves(child, (*above, str(part)))

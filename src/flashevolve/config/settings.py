@@ -1,0 +1,325 @@
+"""Settings: everything that a configuration file, the command line or Python can set.
+
+Frozen and checked: an instance that exists holds only values in range. Derived values (a default
+that follows another field) are properties, never stored, so that changing `concurrency` on resume
+changes what follows from it. The docstring under each field is the help text that
+`flashevolve config` prints.
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+from annotated_types import Ge, Gt, Le, Len, MinLen
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError
+from pydantic.dataclasses import dataclass
+
+from flashevolve.config.explain import explain, holds_secret
+from flashevolve.errors import ConfigError
+
+T = TypeVar("T")
+
+Count = Annotated[int, Strict(), Gt(0)]
+Amount = Annotated[float, Strict(), Gt(0), Field(allow_inf_nan=False)]
+NonNegative = Annotated[float, Strict(), Ge(0), Field(allow_inf_nan=False)]
+Finite = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Name = Annotated[str, MinLen(1)]
+
+
+def one_line(cls: type[T]) -> type[T]:
+    """Makes the constructor of a pydantic dataclass raise `ConfigError` instead of a report."""
+    construct: Callable[..., None] = cls.__init__
+
+    def init(self: T, *args: Any, **kwargs: Any) -> None:
+        try:
+            construct(self, *args, **kwargs)
+        except ValidationError as error:
+            raise explain(error, where=cls.__name__, known=field_names(cls)) from None
+
+    init.__wrapped__ = construct  # type: ignore[attr-defined]  # keeps the signature for help()
+    cls.__init__ = init  # type: ignore[assignment]
+    return cls
+
+
+def field_names(cls: type) -> tuple[str, ...]:
+    """Returns the names of the fields of a pydantic model or dataclass."""
+    fields = getattr(cls, "model_fields", None) or getattr(cls, "__dataclass_fields__", {})
+    return tuple(fields)
+
+
+def _endpoint(url: str | None) -> str | None:
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError("expected an http or https URL such as http://127.0.0.1:8000/v1")
+    if "@" in parts.netloc or any(holds_secret(name) for name, _ in parse_qsl(parts.query)):
+        raise ValueError("expected a URL without a key or password in it; use key_env instead")
+    return url
+
+
+def _variable(name: str | None) -> str | None:
+    plain = (name or "").replace("_", "")
+    if name and not (plain.isascii() and plain.isalnum() and name == name.upper()):
+        raise ValueError(
+            "expected the name of an environment variable in capitals, such as OPENAI_API_KEY; "
+            "the key itself belongs into that variable, never into a configuration"
+        )
+    return name or None
+
+
+def _not_hidden(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if value == HIDDEN:
+            raise ValueError(f"the value of {name!r} was not recorded with the run; give it again")
+    return headers
+
+
+HIDDEN = "<hidden>"
+"""Stands for a header's value in what is recorded: any header may carry a key."""
+
+
+@one_line
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Price:
+    """What a model costs."""
+
+    _: KW_ONLY
+    input_usd_per_mtok: NonNegative
+    """Dollars for a million input tokens."""
+    output_usd_per_mtok: NonNegative
+    """Dollars for a million output tokens, reasoning included."""
+
+
+@one_line
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Model:
+    """A model, where it is served, and how to ask it."""
+
+    name: Name
+    """The model's name: as the endpoint knows it, or with a provider in front
+    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b)."""
+    _: KW_ONLY
+    base_url: Annotated[str | None, AfterValidator(_endpoint)] = None
+    """Address of an OpenAI-compatible endpoint; "" or absent = the provider's own."""
+    key_env: Annotated[str | None, AfterValidator(_variable)] = None
+    """Environment variable that holds the key; absent = the provider's usual one."""
+    timeout_s: Amount = 600.0
+    """Seconds that one request may take."""
+    max_output_tokens: Count = 8192
+    """Longest answer in tokens; also what a token or money budget reserves for each request."""
+    temperature: Annotated[float | None, Strict(), Ge(0), Le(2)] = None
+    """Sampling temperature, 0 to 2; absent = the endpoint's default."""
+    reasoning_effort: str | None = None
+    """Effort of a reasoning model, in the endpoint's words (low, medium, high)."""
+    extra_body: dict[str, Any] = field(default_factory=dict)
+    """More fields for the request's body; spelled as the endpoint wants them."""
+    extra_headers: Annotated[dict[str, str], AfterValidator(_not_hidden)] = field(
+        default_factory=dict, repr=False
+    )
+    """More headers for the request; their values are never recorded."""
+    price: Price | None = None
+    """What it costs; absent = looked up in the price list that comes with flashevolve."""
+    weight: Amount = 1.0
+    """Share of the requests where a role has several models."""
+    send_seed: bool = False
+    """Whether to send a seed with each request, for endpoints that honour it."""
+
+
+@one_line
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Budget:
+    """What a run may spend; at least one limit is needed. Never overshot, but for `seconds`."""
+
+    _: KW_ONLY
+    metric_calls: Count | None = None
+    """Evaluations of one artifact on one example."""
+    proposals: Count | None = None
+    """New artifacts asked from a model."""
+    tokens: Count | None = None
+    """Input and output tokens of all calls together."""
+    usd: Amount | None = None
+    """Dollars; needs a known price for every model."""
+    seconds: Amount | None = None
+    """Wall-clock seconds, over all processes of the run."""
+    grace_s: NonNegative = 60.0
+    """Seconds after `seconds` in which started evaluations may finish."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing limits the run."""
+        limits = (self.metric_calls, self.proposals, self.tokens, self.usd, self.seconds)
+        return all(limit is None for limit in limits)
+
+
+class Table(BaseModel):
+    """A table of the configuration: frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+METRICS = ("exact", "contains", "numeric", "regex", "json")
+
+
+def _import_path(path: str) -> str:
+    module, colon, name = path.partition(":")
+    if not (colon and module and name):
+        raise ValueError("expected module:function, such as my_agent:run")
+    return path
+
+
+def _metric(name: str) -> str:
+    if name not in METRICS and ":" not in name:
+        raise ValueError(f"expected one of {', '.join(METRICS)}, or module:function")
+    return _import_path(name) if ":" in name else name
+
+
+class TaskSettings(Table):
+    """How an artifact is run on an example, and how its output is scored."""
+
+    workload: str | None = None
+    """A built-in task, which brings its own scoring: instructions."""
+    metric: Annotated[str, AfterValidator(_metric)] | None = None
+    """How an output is scored: exact, contains, numeric, regex, json, or module:function."""
+    run: Annotated[str, AfterValidator(_import_path)] | None = None
+    """module:function that runs an artifact on an example; absent = one chat call with the
+    artifact as system prompt."""
+    input: Name = "input"
+    """Field of an example that is the user message, where `run` is absent."""
+    answer: Name = "answer"
+    """Field of an example that holds the expected answer."""
+    pattern: str | None = None
+    """For metric regex: what to look for; group 1, if there is one, is compared with `answer`."""
+    fields: tuple[Name, ...] | None = None
+    """For metric json: fields to compare; absent = all fields of `answer`."""
+    tolerance: NonNegative = 0.0
+    """For metric numeric: absolute difference that still counts as equal."""
+    failure_score: Finite = 0.0
+    """Score of a refused, empty or truncated reply, and of an exception in task code."""
+    perfect_score: Finite = 1.0
+    """Score that cannot be improved on."""
+    metered: bool | None = None
+    """Whether all model calls of `run` go through flashevolve, so that token and money budgets
+    see them; absent = true without `run`, false with it."""
+
+
+class DataSettings(Table):
+    """Where the examples are: three files, or one that is split."""
+
+    train: Path | None = None
+    """JSONL or CSV file whose examples the algorithm learns from."""
+    val: Path | None = None
+    """JSONL or CSV file whose examples rank the candidates."""
+    test: Path | None = None
+    """JSONL or CSV file on which seed and best are scored once, at the end."""
+    path: Path | None = None
+    """One JSONL or CSV file to be split, instead of train, val and test."""
+    split: Annotated[tuple[NonNegative, ...], Len(3, 3)] = (0.5, 0.25, 0.25)
+    """Shares of train, val and test where `path` is split."""
+    split_seed: Annotated[int, Strict()] = 0
+    """Same seed, same split, whatever the run's own seed."""
+    id: Name = "id"
+    """Field that names an example; where it is absent, a hash of the content does."""
+
+
+class Limits(Table):
+    """How much runs at once."""
+
+    concurrency: Count = 64
+    """C: requests in flight on one account, at most."""
+    in_flight: Count | None = None
+    """W: steps in flight; absent = concurrency."""
+    workers: Count | None = None
+    """K: steps that one stage works on at once; absent = in_flight."""
+    queue: Count | None = None
+    """Items that wait before a stage; absent = twice workers."""
+    threads: Count | None = None
+    """Threads for user functions that are not async; absent = concurrency."""
+
+    @property
+    def max_in_flight(self) -> int:
+        """W."""
+        return self.in_flight or self.concurrency
+
+    @property
+    def max_workers(self) -> int:
+        """K."""
+        return self.workers or self.max_in_flight
+
+    @property
+    def queue_items(self) -> int:
+        """Capacity of a queue."""
+        return self.queue or 2 * self.max_workers
+
+    @property
+    def max_threads(self) -> int:
+        """Threads for synchronous user functions."""
+        return self.threads or self.concurrency
+
+
+class Staleness(Table):
+    """What happens to a step whose base changed while it was in flight."""
+
+    delta_max: Annotated[int, Strict(), Ge(0)] | None = None
+    """Largest gap that policy guarded lets pass; absent = half of in_flight."""
+    gap: Literal["scoped", "global"] = "scoped"
+    """Which updates count: those that touch what the step read, or all."""
+    history_tokens: Count = 4000
+    """Longest list of updates, in tokens, shown to the repairing model."""
+
+
+class RunSettings(Table):
+    """Where the run lives. None of it changes what the run does."""
+
+    dir: Path | None = None
+    """Directory of the run; absent = a new one below ./runs."""
+    base: Path | None = None
+    """Where relative paths start and modules are looked for; absent = the configuration's own
+    directory."""
+
+
+class Settings(Table):
+    """A resolved configuration. `resolve` makes it from a tree of tables."""
+
+    algorithm: Name = "gepa"
+    """A built-in algorithm, or module:Class; the table of its name holds its own settings."""
+    options: Any = None
+    """The algorithm's validated settings: an instance of its class, with `workflow(setup)`."""
+    policy: Literal["reflective", "guarded", "full"] = "reflective"
+    """What to do with stale steps: repair them, discard them, or let them pass."""
+    schedule: Literal["async", "sync"] = "async"
+    """Whether many steps are in flight at once, or one."""
+    seed: Annotated[int, Strict()] = 0
+    """Seed of everything that is drawn at random."""
+    artifact: dict[Name, str] = Field(default_factory=dict)
+    """What evolves: component name = "text", or {file = "prompt.md"}."""
+    task: TaskSettings = TaskSettings()
+    data: DataSettings = DataSettings()
+    model: Model | None = None
+    models: dict[Name, Annotated[tuple[Model, ...], MinLen(1)]] = Field(default_factory=dict)
+    budget: Budget = Budget()
+    limits: Limits = Limits()
+    staleness: Staleness = Staleness()
+    run: RunSettings = RunSettings()
+
+    @property
+    def delta_max(self) -> int:
+        """Largest gap that policy guarded lets pass."""
+        given = self.staleness.delta_max
+        return self.limits.max_in_flight // 2 if given is None else given
+
+    def role(self, name: str) -> tuple[Model, ...]:
+        """Returns the models of a role: its own, else the default one.
+
+        Raises `ConfigError` if there is neither.
+        """
+        if name in self.models:
+            return self.models[name]
+        if self.model is None:
+            raise ConfigError(
+                f"no model for role {name!r}: expected [model] with a name, or [models.{name}]; "
+                f'for example --model.name "openai/gpt-4o-mini"'
+            )
+        return (self.model,)
