@@ -20,7 +20,7 @@ from flashevolve.engine.board import Board, Lane
 from flashevolve.engine.context import BoundContext, Services, Visit
 from flashevolve.engine.evaluation import FreshKey
 from flashevolve.engine.funds import BudgetExhausted, Funds
-from flashevolve.engine.graph import REPAIR, Graph
+from flashevolve.engine.graph import COMMIT, REPAIR, Graph
 from flashevolve.engine.item import Commit, End, Goto, Item, ItemOutcome, Needs, Selection
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.repair import Verdict
@@ -335,7 +335,7 @@ class Engine:
                 counts = stage.counts if outcome == "rejected" else None
                 self._finish(visit, outcome, reason, counts=counts)
             case Goto(to, moved):
-                self._move(visit, moved, to, [], stage.counts)
+                self._onward(visit, moved, None if to == COMMIT else to, [], stage.counts)
             case Item() as moved if stage.name == self._graph.gate:
                 self._leave_gate(visit, moved, stage)
             case Item() as moved:

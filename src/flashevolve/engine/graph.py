@@ -13,6 +13,8 @@ from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import ConfigError, nearest
 
 REPAIR = "repair"
+COMMIT = "commit"
+"""Not a stage: a route that leads past the remaining stages, for items that skip them."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def build(workflow: Workflow[Any], repair: Stage[Any] | None = None) -> Graph:
     where = f"workflow {workflow.name!r}"
     if not names:
         raise ConfigError(f"{where} has no stages; expected at least one")
-    doubled = {name for name in names if names.count(name) > 1} | ({REPAIR} & set(names))
+    doubled = {name for name in names if names.count(name) > 1} | ({REPAIR, COMMIT} & set(names))
     if doubled:
         raise ConfigError(f"{where}: stage name {min(doubled)!r} is taken; names must be unique")
     for stage in workflow.stages:
@@ -75,6 +77,8 @@ def build(workflow: Workflow[Any], repair: Stage[Any] | None = None) -> Graph:
 def _check_route(
     where: str, names: list[str], origin: str, to: str, cycles: frozenset[tuple[str, str]]
 ) -> None:
+    if to == COMMIT:
+        return
     if to not in names:
         raise ConfigError(
             f"{where}: stage {origin!r} routes to unknown stage {to!r}.{nearest(to, names)}"

@@ -71,6 +71,8 @@ class RunState:
         self.usage_by_role: dict[str, Usage] = {}
         self.ended_cost: dict[Resource, float] = {"tokens": 0.0, "usd": 0.0}
         """What items that have ended cost in all; the mean forecasts the next one."""
+        self.first_cost: dict[Resource, float] = {}
+        """What the first committed item cost: in most algorithms the seed's validation."""
         self.limits_in_use: dict[str, int] = {}
         self.tests: dict[str, ev.TestScored] = {}
         self.drain: ev.DrainStarted | None = None
@@ -200,6 +202,8 @@ class RunState:
         self.counters[event.outcome] += 1
         self.ended_cost["tokens"] += flight.spent_tokens
         self.ended_cost["usd"] += flight.spent_usd
+        if event.outcome == "committed" and not self.first_cost:
+            self.first_cost = {"tokens": flight.spent_tokens, "usd": flight.spent_usd}
 
     @_fold.register
     def _call_reserved(self, event: ev.CallReserved) -> None:
@@ -256,6 +260,7 @@ class RunState:
             "calls": [asdict(call) for call in self.calls.values()],
             "usage_by_role": {role: asdict(usage) for role, usage in self.usage_by_role.items()},
             "ended_cost": dict(self.ended_cost),
+            "first_cost": dict(self.first_cost),
             "limits_in_use": dict(self.limits_in_use),
             "tests": {which: asdict(test) for which, test in self.tests.items()},
             "drain": asdict(self.drain) if self.drain else None,
@@ -287,6 +292,7 @@ class RunState:
         state.calls = {call["call"]: ev.CallReserved(**call) for call in data["calls"]}
         state.usage_by_role = {role: Usage(**u) for role, u in data["usage_by_role"].items()}
         state.ended_cost = dict(data["ended_cost"])
+        state.first_cost = dict(data["first_cost"])
         state.limits_in_use = dict(data["limits_in_use"])
         state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
         state.drain = ev.DrainStarted(**data["drain"]) if data["drain"] else None

@@ -10,18 +10,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from flashevolve import events as ev
 from flashevolve.engine.funds import Funds
 from flashevolve.engine.log import EventLog
 from flashevolve.errors import ConfigError, nearest
-from flashevolve.llm.errors import Empty, LLMError, RateLimited, Refused, Truncated
+from flashevolve.llm.errors import Empty, Fatal, LLMError, RateLimited, Refused, Truncated
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Message, Reply, Request
 from flashevolve.llm.model import ChatModel
-from flashevolve.llm.retry import RetryPolicy, with_retries
+from flashevolve.llm.prices import Price
 from flashevolve.llm.record import reply_from_json, reply_to_json, request_hash, request_to_json
+from flashevolve.llm.retry import RetryPolicy, with_retries
 from flashevolve.outcome import Usage
 from flashevolve.policies.draws import derived_rng, derived_seed
 
@@ -33,14 +34,6 @@ FINAL_ERRORS: dict[str, type[LLMError]] = {
 """Statuses that answer the call for good; a resume raises them again without asking."""
 
 
-class Pricing(Protocol):
-    """Dollars for tokens."""
-
-    def cost_usd(self, tokens_in: int, tokens_out: int) -> float:
-        """Returns what that many tokens cost."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
     """A model as a role uses it."""
@@ -49,7 +42,7 @@ class Endpoint:
     """Model name, as events and prices know it."""
     model: ChatModel
     limiter: Limiter
-    price: Pricing | None
+    price: Price | None
     """None = unknown; then no budget in dollars is possible."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `Request` that the configuration sets."""
@@ -57,7 +50,9 @@ class Endpoint:
 
     def cost_usd(self, tokens_in: int, tokens_out: int) -> float:
         """Returns the cost in dollars; 0 if the price is unknown."""
-        return self.price.cost_usd(tokens_in, tokens_out) if self.price else 0.0
+        if self.price is None:
+            return 0.0
+        return self.price.cost_usd(tokens_in=tokens_in, tokens_out=tokens_out)
 
 
 class CallKey(NamedTuple):
@@ -187,6 +182,10 @@ class CallService:
                 settled.failed(error)
                 if isinstance(error, RateLimited):
                     endpoint.limiter.throttled(error.retry_after_s)
+                elif error.retryable:
+                    endpoint.limiter.faltered()
+                elif not isinstance(error, Fatal):
+                    endpoint.limiter.succeeded()
                 raise
             except BaseException:
                 settled.orphaned()
