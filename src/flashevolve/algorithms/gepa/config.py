@@ -1,0 +1,70 @@
+"""GEPA's configuration."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from flashevolve.algorithms.gepa.prompts import MANDATORY
+from flashevolve.engine.workflow import Setup
+
+if TYPE_CHECKING:
+    from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
+
+
+class GEPA(BaseModel):
+    """Reflective prompt evolution with a per-example Pareto pool (Agrawal 2025)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    minibatch: int = Field(default=3, ge=1)
+    """Training examples that a step reflects on and is screened on."""
+    selection: Literal["pareto", "current_best", "epsilon_greedy"] = "pareto"
+    """How a parent is chosen: by fronts won, always the best mean, or the best mean but for a
+    share of `epsilon` draws."""
+    epsilon: float = Field(default=0.1, ge=0, le=1)
+    """Share of uniform draws under `epsilon_greedy`."""
+    components: Literal["round_robin", "all"] = "round_robin"
+    """Which components a step rewrites: the candidate's next one, or all of them."""
+    acceptance: Literal["strict", "improvement_or_equal"] = "strict"
+    """What the sum of a child's minibatch scores must be, compared with its parent's."""
+    merge: bool = False
+    """Whether to combine candidates that improved different components of a common ancestor."""
+    merge_max: int = Field(default=5, ge=0)
+    """No merge is started or fully validated once this many have been admitted."""
+    merge_overlap_floor: int = Field(default=5, ge=1)
+    """Validation examples that two candidates must have in common to be merged."""
+    skip_perfect: bool = True
+    """Whether to end a step whose parent is perfect on the whole minibatch."""
+    reflect: str | None = None
+    """The reflection prompt: a template, or the path of one. It must hold {{current}} and
+    {{examples}}, and may hold {{component}}. None = the package's own."""
+
+    @field_validator("reflect")
+    @classmethod
+    def _read_template(cls, value: str | None) -> str | None:
+        """Reads a path at once, so that the recorded configuration holds the text itself."""
+        if value is None:
+            return None
+        text, where = value, "the text"
+        if "\n" not in value and "{{" not in value:
+            where = value
+            try:
+                text = Path(value).read_text(encoding="utf-8")
+            except OSError as error:
+                raise ValueError(
+                    f"expected a template with {' and '.join(MANDATORY)} or the path of one, got "
+                    f"{value!r}, which holds neither and cannot be read as a file ({error})"
+                ) from None
+        if missing := [name for name in MANDATORY if name not in text]:
+            raise ValueError(
+                f"expected a template with {' and '.join(MANDATORY)}, found no "
+                f"{' and no '.join(missing)} in {where}; write it where the text shall stand"
+            )
+        return text
+
+    def workflow(self, setup: Setup) -> "GEPAWorkflow":
+        """Returns the workflow for one run."""
+        from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
+
+        return GEPAWorkflow(self, setup)

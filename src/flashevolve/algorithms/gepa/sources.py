@@ -1,0 +1,128 @@
+"""What starts GEPA's steps: the seed, a merge that is due, a mutation.
+
+Everything that a step will need is chosen here, from the pool as it is; the operations that move
+pointers past it are recorded with the selection.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from flashevolve.algorithms.gepa.components import next_component
+from flashevolve.algorithms.gepa.config import GEPA
+from flashevolve.algorithms.gepa.merge import find_merge, subsample
+from flashevolve.algorithms.gepa.minibatch import next_minibatch
+from flashevolve.engine.item import Selection
+from flashevolve.engine.workflow import Setup
+from flashevolve.policies import selection
+from flashevolve.pools.pareto import Ops, ParetoPool, pareto, put
+from flashevolve.pools.pool import Pool
+from flashevolve.task import Split
+
+SEED_STARTED, MERGES_DUE, MERGES_ADMITTED = "seed.started", "merge.due", "merge.admitted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step: what was selected, and what its stages have found out so far."""
+
+    parents: tuple[int, ...] = ()
+    """One for a mutation, two for a merge, none for the seed."""
+    split: Split = "train"
+    """Where `examples` come from: a mutation's from train, a merge's from val."""
+    examples: tuple[str, ...] = ()
+    """Ids on which the child is screened."""
+    components: tuple[str, ...] = ()
+    """Names of what the step rewrites."""
+    base_scores: Mapping[str, float] | None = None
+    """The parent's scores on `examples`; None = not known, as after a repair."""
+    records: str = ""
+    """What the parent did on `examples`, in words."""
+    child: Mapping[str, str] | None = None
+    """The new artifact's components; None until there is one."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """The child's scores on the validation set."""
+
+
+@dataclass(frozen=True)
+class SeedSource:
+    """Starts the run: the seed is scored on the validation set, once."""
+
+    setup: Setup
+    name: str = "seed"
+
+    def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
+        """Returns the seed, to enter at `evaluate`, unless that was started before."""
+        if pool.candidates or pareto(pool).state.get(SEED_STARTED):
+            return None
+        seed = Step(child=self.setup.seed.to_json())
+        return Selection(payload=seed, enter="evaluate", ops=(put(SEED_STARTED, True),))
+
+
+@dataclass(frozen=True)
+class MergeSource:
+    """Starts a merge when one is due and two candidates complement each other."""
+
+    config: GEPA
+    name: str = "merge"
+
+    def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
+        """Returns a merge, to enter at `screen`, and takes one off those that are due."""
+        pool = pareto(pool)
+        due = pool.state.get(MERGES_DUE, 0)
+        if not due or merges_used_up(pool, self.config):
+            return None
+        candidates = sorted(pool.parent_weights)
+        found = find_merge(pool, candidates, self.config.merge_overlap_floor, rng)
+        if found is None:
+            return None
+        first, second = (pool.candidates[p].scores for p in found.parents)
+        step = Step(
+            parents=found.parents,
+            split="val",
+            examples=subsample(first, second, rng),
+            child=found.artifact.to_json(),
+        )
+        ops = (*found.ops, put(MERGES_DUE, due - 1))
+        return Selection(payload=step, lineage=found.parents, enter="screen", ops=ops)
+
+
+@dataclass(frozen=True)
+class MutateSource:
+    """Starts a mutation as soon as there is a candidate."""
+
+    config: GEPA
+    setup: Setup
+    name: str = "mutate"
+
+    def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
+        """Returns a parent, the next minibatch and the components to rewrite."""
+        if not pool.candidates:
+            return None
+        pool = pareto(pool)
+        parent = self._parent(pool, rng)
+        ids, ops = next_minibatch(pool.state, self.setup.train_ids, self.config.minibatch, rng)
+        names, moves = self._components(pool, parent)
+        step = Step(parents=(parent,), examples=tuple(dict.fromkeys(ids)), components=names)
+        return Selection(payload=step, lineage=(parent,), ops=(*ops, *moves))
+
+    def _parent(self, pool: ParetoPool, rng: Random) -> int:
+        match self.config.selection:
+            case "pareto":
+                return selection.draw_parent(pool.parent_weights, rng)
+            case "current_best":
+                return selection.current_best(pool.means)
+            case "epsilon_greedy":
+                return selection.epsilon_greedy(pool.means, rng, self.config.epsilon)
+
+    def _components(self, pool: ParetoPool, parent: int) -> tuple[tuple[str, ...], Ops]:
+        names = tuple(self.setup.seed)
+        if self.config.components == "all":
+            return names, ()
+        name, ops = next_component(pool.state, parent, names)
+        return (name,), ops
+
+
+def merges_used_up(pool: ParetoPool, config: GEPA) -> bool:
+    """Returns whether as many merges were admitted as the configuration allows."""
+    return bool(pool.state.get(MERGES_ADMITTED, 0) >= config.merge_max)

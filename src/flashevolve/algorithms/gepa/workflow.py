@@ -1,0 +1,230 @@
+"""GEPA's workflow: select -> roll out -> propose -> screen -> evaluate -> admit.
+
+    pool <- seed, scored on the validation set
+    repeat
+        parent    <- drawn by the per-example fronts that it wins   (`MutateSource`)
+        examples  <- the next slice of the shuffled training set
+        outcomes  <- the parent on the examples                     (`rollout`)
+        child     <- the parent with a component rewritten by a
+                     model that reads the outcomes                  (`propose`)
+        go on if the child beats the parent on the examples         (`screen`)
+        scores    <- the child on the validation set                (`evaluate`)
+        pool      <- pool + child                                   (`commit`)
+        a merge of two candidates is due                            (`MergeSource`)
+
+Differences from GEPA's implementation (0.1.4), each with a test: replies that are empty or hold no
+fenced text are not adopted; a child identical to any candidate ends as a no-op; ancestors that all
+score zero do not stop a merge; an example that padding repeats in a minibatch counts once; order
+never depends on the hash seed.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from flashevolve.algorithms.gepa import prompts
+from flashevolve.algorithms.gepa.components import inherit
+from flashevolve.algorithms.gepa.config import GEPA
+from flashevolve.algorithms.gepa.sources import (
+    MERGES_ADMITTED,
+    MERGES_DUE,
+    MergeSource,
+    MutateSource,
+    SeedSource,
+    Step,
+    merges_used_up,
+)
+from flashevolve.algorithms.records import records
+from flashevolve.artifact import Artifact
+from flashevolve.candidate import Candidate
+from flashevolve.engine.item import Commit, End, Item, Needs
+from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
+from flashevolve.errors import DataError
+from flashevolve.llm.errors import Empty, Refused, Truncated
+from flashevolve.llm.messages import assistant, user
+from flashevolve.pools.pareto import Ops, ParetoPool, insert, pareto, put
+from flashevolve.pools.pool import Pool
+from flashevolve.replies.errors import ReplyError
+from flashevolve.replies.fences import fenced_text
+
+
+class GEPAWorkflow(Workflow[Step]):
+    """GEPA as sources, stages, pool and commit rule."""
+
+    name: ClassVar[str] = "gepa"
+    gate: ClassVar[str | None] = "screen"
+    payload = Step
+
+    def __init__(self, config: GEPA, setup: Setup) -> None:
+        if not setup.train_ids or not setup.val_ids:
+            raise DataError(
+                "GEPA reflects on train and selects on val: expected examples in both, got "
+                f"{len(setup.train_ids)} and {len(setup.val_ids)}; add some, or split the data"
+            )
+        if config.merge and len(setup.seed) == 1:
+            warnings.warn(
+                "merge=True has no effect: a merge combines changes to different components, and "
+                "the seed has only one.",
+                stacklevel=3,
+            )
+        self.config = config
+        self.setup = setup
+        self.merges = config.merge and len(setup.seed) > 1
+        merge = (MergeSource(config),) if self.merges else ()
+        self.sources = (SeedSource(setup), *merge, MutateSource(config, setup))
+        self.stages = (
+            Stage(name="rollout", run=self.rollout, needs=_rollout_needs),
+            Stage(name="propose", run=self.propose, needs=_propose_needs, counts="proposed"),
+            Stage(name="screen", run=self.screen, needs=_screen_needs, counts="screened"),
+            Stage(name="evaluate", run=self.evaluate, needs=self._evaluate_needs, counts="swept"),
+        )
+
+    def new_pool(self) -> ParetoPool:
+        """Returns an empty pool."""
+        return ParetoPool()
+
+    async def rollout(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
+        """Runs the parent on the examples, afresh, and notes what happened."""
+        step = item.payload
+        parent = ctx.pool.candidates[step.parents[0]].artifact
+        outcomes = await ctx.evaluate(parent, "train", step.examples, fresh=True)
+        scores = {e: outcomes[e].score for e in step.examples}
+        if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
+            return End("skipped", f"the parent is perfect on all {len(scores)} examples")
+        text = records([ctx.example(e) for e in step.examples], outcomes)
+        return item.with_payload(base_scores=scores, records=text)
+
+    async def propose(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
+        """Has a model rewrite each chosen component in the light of the records."""
+        step = item.payload
+        parent = ctx.pool.candidates[step.parents[0]].artifact
+
+        async def rewrite(name: str, ctx: StageContext) -> str:
+            question = user(prompts.reflect(self.config.reflect, name, parent[name], step.records))
+            reply = await ctx.chat("reflect", [question])
+            try:
+                return fenced_text(reply.text)
+            except ReplyError as error:
+                correction = user(prompts.again(name, str(error)))
+            messages = [question, assistant(reply.text), correction]
+            return fenced_text((await ctx.chat("reflect", messages, name="again")).text)
+
+        try:
+            texts = await ctx.map(rewrite, step.components)
+        except (ReplyError, Refused, Truncated, Empty) as error:
+            return End("skipped", f"no new text from the reflecting model: {error}")
+        child = parent.replace(texts)
+        return _no_op(child, ctx.pool) or item.with_payload(child=child.to_json())
+
+    async def screen(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
+        """Lets a child pass that beats its parent on the examples; a merge may equal the better.
+
+        A mutation and its parent are run afresh; a merge is judged by validation scores, which
+        are shared.
+        """
+        step, strict = item.payload, self.config.acceptance == "strict"
+        if step.split == "val":
+            parents = [ctx.pool.candidates[p].scores for p in step.parents]
+            old, strict = max(_sum(scores, step) for scores in parents), False
+        else:
+            base_scores = dict(step.base_scores or {})
+            if missing := _missing(step):
+                base = ctx.pool.candidates[step.parents[0]].artifact
+                found = await ctx.evaluate(base, "train", missing, fresh=True)
+                base_scores |= {e: found[e].score for e in missing}
+                item = item.with_payload(base_scores=base_scores)
+            old = _sum(base_scores, step)
+        fresh = step.split == "train"
+        outcomes = await ctx.evaluate(_child(step), step.split, step.examples, fresh=fresh)
+        new = _sum({e: outcome.score for e, outcome in outcomes.items()}, step)
+        if new > old or (new == old and not strict):
+            return item
+        verdict = f"{_number(new)} {'<=' if strict else '<'} {_number(old)}"
+        return End("rejected", f"{verdict} on {len(step.examples)} examples")
+
+    async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
+        """Scores the child on the whole validation set."""
+        child = _child(item.payload)
+        if end := _no_op(child, ctx.pool):
+            return end
+        if item.source == "merge" and merges_used_up(pareto(ctx.pool), self.config):
+            return End("rejected", f"{self.config.merge_max} merges were admitted meanwhile")
+        outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
+        return item.with_payload(scores={e: outcomes[e].score for e in self.setup.val_ids})
+
+    def commit(self, item: Item[Step], pool: Pool) -> Commit | End:
+        """Admits the child with its scores; an admitted mutation makes a merge due."""
+        pool, step, child = pareto(pool), item.payload, _child(item.payload)
+        if end := _no_op(child, pool):
+            return end
+        ops = (
+            insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket),
+            *inherit(pool.state, pool.next_id, step.parents),
+            *self._merge_ops(item, pool),
+        )
+        return Commit(ops=ops, text=_in_words(step, pool), marks=pool.marks(step.scores))
+
+    def artifact(self, item: Item[Step]) -> Artifact | None:
+        """Returns the child, once there is one."""
+        return _child(item.payload) if item.payload.child else None
+
+    def patched(self, item: Item[Step], base: Candidate, artifact: Artifact) -> Step:
+        """Returns the step with the patched child of `base`, to be screened where it was."""
+        patch = replace(item.payload, parents=(base.id,), child=artifact.to_json())
+        return replace(patch, base_scores=None, scores={})
+
+    def _merge_ops(self, item: Item[Step], pool: ParetoPool) -> Ops:
+        if item.source == "merge":
+            return (put(MERGES_ADMITTED, pool.state.get(MERGES_ADMITTED, 0) + 1),)
+        if item.source == "mutate" and self.merges and not merges_used_up(pool, self.config):
+            return (put(MERGES_DUE, pool.state.get(MERGES_DUE, 0) + 1),)
+        return ()
+
+    def _evaluate_needs(self, item: Item[Step], pool: Pool) -> Needs:
+        n_known = len(item.payload.examples) if item.payload.split == "val" else 0
+        return Needs(metric_calls=len(self.setup.val_ids) - n_known)
+
+
+def _rollout_needs(item: Item[Step], pool: Pool) -> Needs:
+    return Needs(metric_calls=len(item.payload.examples))
+
+
+def _propose_needs(item: Item[Step], pool: Pool) -> Needs:
+    return Needs(proposals=1)
+
+
+def _screen_needs(item: Item[Step], pool: Pool) -> Needs:
+    return Needs(metric_calls=len(item.payload.examples) + len(_missing(item.payload)))
+
+
+def _missing(step: Step) -> tuple[str, ...]:
+    """Returns the examples on which the parent has to be run before the child can be screened."""
+    known = step.base_scores or {}
+    return () if step.split == "val" else tuple(e for e in step.examples if e not in known)
+
+
+def _child(step: Step) -> Artifact:
+    return Artifact(step.child or {})
+
+
+def _no_op(child: Artifact, pool: Pool) -> End | None:
+    twin = pareto(pool).contains(child)
+    return None if twin is None else End("no-op", f"duplicate of candidate {twin}")
+
+
+def _in_words(step: Step, pool: ParetoPool) -> str:
+    """Returns what the commit changes, for a model that repairs what is stale now."""
+    mean = sum(step.scores.values()) / len(step.scores)
+    text = f"Candidate {pool.next_id} scores {_number(mean)} on {len(step.scores)} examples"
+    parents = [pool.candidates[p] for p in step.parents]
+    text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents)
+    return f"{text}.\n{parents[0].artifact.diff(_child(step))}" if parents else f"{text}: the seed."
+
+
+def _sum(scores: Mapping[str, float], step: Step) -> float:
+    return sum(scores[e] for e in step.examples)
+
+
+def _number(value: float) -> str:
+    return str(round(float(value), 4))

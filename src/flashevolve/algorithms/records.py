@@ -1,0 +1,45 @@
+"""Records: what an artifact did on some examples, as Markdown for a reflecting model."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flashevolve.outcome import Outcome
+from flashevolve.task import Example
+
+MAX_VALUE_CHARS = 20_000
+"""One runaway output or trace must not push the other examples out of a model's context."""
+
+
+def records(examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> str:
+    """Returns input, trace if there is one, output, score and feedback of each example, in order.
+
+    `outcomes` is keyed by example id. Long values lose their middle, visibly.
+    """
+    return "\n\n".join(
+        _record(place, example, outcomes[example.id])
+        for place, example in enumerate(examples, start=1)
+    )
+
+
+def _record(place: int, example: Example, outcome: Outcome) -> str:
+    parts = [f"# Example {place}", "## Input"]
+    if set(example.data) == {"input"}:
+        parts.append(_text(example["input"]))
+    else:
+        parts += [f"### {name}\n{_text(value)}" for name, value in example.data.items()]
+    if outcome.trace is not None:
+        parts.append(f"## Trace\n{_text(outcome.trace)}")
+    parts.append(f"## Output\n{_text(outcome.output)}")
+    parts.append(f"## Feedback\nScore: {outcome.score:g}\n{outcome.feedback}".rstrip())
+    return "\n".join(parts)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False, indent=2, default=repr)
+    text: str = value.strip()
+    if len(text) <= MAX_VALUE_CHARS:
+        return text
+    half = MAX_VALUE_CHARS // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters cut ...]\n{text[-half:]}"
