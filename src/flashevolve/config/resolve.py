@@ -52,15 +52,12 @@ def resolve(
             return (*(name for name in field_names(Settings) if name != "options"), table)
         if loc[0] in ("model", "models"):
             return field_names(Price if "price" in loc[:-1] else Model)
-        return field_names(type(getattr(_DEFAULTS, str(loc[0]))))
+        return field_names(Settings.model_fields[str(loc[0])].annotation)
 
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
         raise explain(error, where=origin.place, known=siblings) from None
-
-
-_DEFAULTS = Settings()
 
 
 class _Origin:
