@@ -1,0 +1,186 @@
+"""A whole run in memory and in virtual time, with a scripted model."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from flashevolve import events as ev
+from flashevolve.artifact import Artifact
+from flashevolve.engine.engine import Options
+from flashevolve.engine.session import Plan, Session, limits_of
+from flashevolve.engine.state import RunState
+from flashevolve.engine.workflow import Setup, Workflow
+from flashevolve.llm.calls import Endpoint
+from flashevolve.llm.errors import LLMError
+from flashevolve.llm.limiter import Limiter
+from flashevolve.llm.messages import Request
+from flashevolve.llm.prices import Price
+from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.staleness import Policy, Staleness
+from flashevolve.simulate.loop import run_virtual
+from flashevolve.task import Example, RunFunction, ScoreFunction, Task
+from tests.fakes.model import ScriptedModel
+from tests.fakes.writer import MemoryStore
+
+SEED = Artifact({"text": "seed"})
+PRICE = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0)
+
+
+def echo(request: Request, rng: Random) -> str | LLMError:
+    """Answers with what was asked, and a draw; verdicts where a verdict is asked."""
+    asked = request.messages[-1].text
+    if "Choose one verdict" in asked:
+        return rng.choice(
+            [
+                '{"verdict": "accept", "reason": "new"}',
+                '{"verdict": "discard", "reason": "old"}',
+                json.dumps(
+                    {
+                        "verdict": "patch",
+                        "reason": "both",
+                        "components": {"text": f"patched {rng.randrange(10**9)}"},
+                    }
+                ),
+            ]
+        )
+    return f"{asked[:40]} {rng.randrange(1000)}"
+
+
+def examples(split: str, n: int) -> list[Example]:
+    return [Example(id=f"{split}-{i}", data={"input": f"question {i}"}) for i in range(n)]
+
+
+def length_score(example: Mapping[str, Any], output: Any) -> float:
+    return (len(str(output)) % 7) / 7
+
+
+@dataclass
+class Bench:
+    """What a run is made of; change a field, then `run()`."""
+
+    workflow: Callable[[Setup], Workflow[Any]]
+    policy: Policy = "full"
+    delta_max: int = 2
+    in_flight: int = 8
+    workers: int = 4
+    queue: int = 2
+    concurrency: int = 8
+    answer: Callable[[Request, Random], str | LLMError] = echo
+    latency_s: Callable[[Random], float] = field(default=lambda rng: rng.lognormvariate(0, 1))
+    run_seed: int = 0
+    n_val: int = 2
+    n_test: int = 0
+    agent: RunFunction | None = None
+    score: ScoreFunction = length_score
+    budget: dict[str, Any] = field(default_factory=dict)
+    deadline_s: float | None = None
+    grace_s: float = 5.0
+    seed: Artifact = SEED
+    max_output_tokens: int = 100
+    retry: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_attempts=3))
+    before: Callable[[Session], None] = field(default=lambda session: None)
+    perfect_score: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.store = MemoryStore()
+        self.model = ScriptedModel(self.answer, self.latency_s)
+        self.reason = ""
+
+    def fresh_workflow(self) -> Workflow[Any]:
+        setup = Setup(
+            seed=self.seed,
+            train_ids=tuple(f"train-{i}" for i in range(5)),
+            val_ids=tuple(f"val-{i}" for i in range(self.n_val)),
+            perfect_score=self.perfect_score,
+        )
+        return self.workflow(setup)
+
+    def plan(self, workflow: Workflow[Any]) -> Plan:
+        def endpoints(
+            report: Callable[[str, int, str], None],
+        ) -> Mapping[str, Sequence[Endpoint]]:
+            limiter = Limiter("fake", self.concurrency, self.concurrency, report)
+            endpoint = Endpoint(
+                label="fake",
+                model=self.model,
+                limiter=limiter,
+                price=PRICE,
+                parameters={"max_output_tokens": self.max_output_tokens},
+            )
+            return {"": [endpoint]}
+
+        return Plan(
+            workflow=workflow,
+            task=Task(
+                train=examples("train", 5),
+                val=examples("val", self.n_val),
+                test=examples("test", self.n_test),
+                run=self.agent,
+                score=self.score,
+            ),
+            seed=self.seed,
+            endpoints=endpoints,
+            options=Options(
+                in_flight=self.in_flight,
+                workers=self.workers,
+                queue=self.queue,
+                staleness=Staleness(self.policy, self.delta_max),
+                rng_seed=self.run_seed,
+                deadline_s=self.deadline_s,
+                grace_s=self.grace_s,
+            ),
+            history_tokens=500,
+            gap_rule="scoped",
+            max_threads=self.concurrency,
+            max_parallel=self.concurrency,
+            retry=self.retry,
+            start=ev.RunStarted(
+                run_id="run",
+                algorithm=workflow.name,
+                policy=self.policy,
+                schedule="async",
+                rng_seed=self.run_seed,
+                artifact=self.seed.to_json(),
+                config={},
+                data={},
+                pool="",
+                stages=[stage.name for stage in workflow.stages],
+                simulated=False,
+                package="0",
+            ),
+            changes={},
+        )
+
+    def run(self) -> RunState:
+        """Runs, or resumes what `self.store` holds, to the end; returns the state."""
+        workflow = self.fresh_workflow()
+        codec = TypeAdapter(workflow.payload)
+        state = self.folded(workflow)
+        plan = self.plan(workflow)
+
+        def encode(payload: Any) -> Any:
+            return codec.dump_python(payload, mode="json")
+
+        session = Session(plan, self.store, state, encode, self.store)
+        self.before(session)
+
+        async def main() -> str:
+            return await session.run()
+
+        self.reason = run_virtual(main())
+        return state
+
+    def folded(self, workflow: Workflow[Any] | None = None) -> RunState:
+        """Returns the fold of everything that is in the store."""
+        workflow = workflow or self.fresh_workflow()
+        codec = TypeAdapter(workflow.payload)
+        budget = {"metric_calls": None, "proposals": None, "tokens": None, "usd": None}
+        limits = limits_of(**{**budget, **self.budget})
+        state = RunState(workflow.new_pool(), limits, codec.validate_python)
+        for record in self.store.records:
+            state.apply(record)
+        return state
