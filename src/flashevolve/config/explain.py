@@ -18,7 +18,7 @@ Loc = tuple[int | str, ...]
 _SECRET = re.compile(r"(api[-_]?key|secret|password|authorization|access[-_]?token)$", re.I)
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument", "unexpected_positional_argument")
 _MISSING = ("missing", "missing_argument")
-_PRIVATE = ("key_env", "base_url", "extra_headers")
+_PRIVATE = ("key_env", "base_url", "extra_headers", "extra_body")
 _PLAIN = {"a dictionary": "a table", "a string": "text", "a integer": "a whole number"}
 SHOWN_CHARS = 60
 """Longest repeat of a found value: enough to recognise it, short enough for one line."""

@@ -182,7 +182,23 @@ def dump(settings: Settings) -> dict[str, Any]:
     for model in filter(None, models):
         model["extra_headers"] = dict.fromkeys(model["extra_headers"], HIDDEN)
         model["extra_body"] = _without_secrets(model["extra_body"])
+    for role, own in tree["models"].items():
+        short = [_without_inherited(model, tree["model"] or {}) for model in own]
+        tree["models"][role] = short[0] if len(short) == 1 else short
     return tree
+
+
+def _without_inherited(model: Tree, default: Tree) -> Tree:
+    """Keeps what a role sets itself, so that a default changed on resume still reaches it."""
+    own_price = model["name"] != default.get("name")
+    return {
+        key: value
+        for key, value in model.items()
+        if key == "name"
+        or key not in default
+        or value != default[key]
+        or (key == "price" and own_price)
+    }
 
 
 def _without_secrets(node: Any) -> Any:

@@ -8,7 +8,7 @@ importing this module. The docstring under each field is the help text of `flash
 
 from dataclasses import KW_ONLY, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from annotated_types import Ge, Gt, Le, Len, MinLen
@@ -17,6 +17,8 @@ from pydantic.dataclasses import dataclass
 
 from flashevolve.config.explain import explain, holds_secret
 from flashevolve.errors import ConfigError
+
+T = TypeVar("T")
 
 Count = Annotated[int, Strict(), Gt(0)]
 Amount = Annotated[float, Strict(), Gt(0), Field(allow_inf_nan=False)]
@@ -66,15 +68,17 @@ def _variable(name: str | None) -> str | None:
     return name or None
 
 
-def _not_hidden(headers: dict[str, str]) -> dict[str, str]:
-    for name, value in headers.items():
+HIDDEN = "<hidden>"
+"""Stands in what is recorded for a value that may be a key; every header's may be."""
+
+
+def _not_hidden(table: dict[str, T]) -> dict[str, T]:
+    for name, value in table.items():
         if value == HIDDEN:
             raise ValueError(f"the value of {name!r} was not recorded with the run; give it again")
-    return headers
-
-
-HIDDEN = "<hidden>"
-"""Stands for a header's value in what is recorded: any header may carry a key."""
+        if isinstance(value, dict):
+            _not_hidden(value)
+    return table
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
@@ -108,7 +112,7 @@ class Model(metaclass=OneLine):
     """Sampling temperature, 0 to 2; absent = the endpoint's default."""
     reasoning_effort: str | None = None
     """Effort of a reasoning model, in the endpoint's words (low, medium, high)."""
-    extra_body: dict[str, Any] = field(default_factory=dict)
+    extra_body: Annotated[dict[str, Any], AfterValidator(_not_hidden)] = field(default_factory=dict)
     """More fields for the request's body; spelled as the endpoint wants them."""
     extra_headers: Annotated[dict[str, str], AfterValidator(_not_hidden)] = field(
         default_factory=dict, repr=False
@@ -196,6 +200,11 @@ class TaskSettings(Table):
     metered: bool | None = None
     """Whether all model calls of `run` go through flashevolve, so that token and money budgets
     see them; absent = true without `run`, false with it."""
+
+    @property
+    def all_metered(self) -> bool:
+        """Whether flashevolve sees every model call of the task."""
+        return self.run is None if self.metered is None else self.metered
 
 
 class DataSettings(Table):

@@ -1,0 +1,178 @@
+"""Preflight: what can only be checked with everything at hand, before money is spent.
+
+Each check raises one line that says what to do; `preflight` runs them all. Nothing here calls a
+model, writes a file or runs user code.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashevolve.config.compare import compare
+from flashevolve.config.settings import Budget, Model, Settings
+from flashevolve.data.fingerprint import content_id
+from flashevolve.data.loaders import Splits
+from flashevolve.data.metrics import Metric, field_of
+from flashevolve.errors import ConfigError, DataError
+from flashevolve.task import SPLITS, Example, ScoreFunction
+
+PriceKnown = Callable[[Model], bool]
+"""Whether a model's price is known, from its own settings or the price list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minimum:
+    """What an algorithm needs to evaluate the seed and take one step."""
+
+    metric_calls: int
+    proposals: int = 1
+    why: str = ""
+    """The sum in words, such as `300 for the seed on val + 2 x 3 + 300 for one step`."""
+
+
+def preflight(
+    settings: Settings,
+    splits: Splits,
+    *,
+    score: ScoreFunction,
+    roles: Iterable[str],
+    minimum: Minimum,
+    price_known: PriceKnown,
+    metered: bool,
+) -> None:
+    """Runs all checks of a new run; `roles` are those that the algorithm and task will ask.
+
+    Raises `ConfigError` or `DataError`.
+    """
+    check_artifact(settings.artifact)
+    models = {role: settings.role(role) for role in sorted(roles)}
+    check_budget(settings.budget)
+    check_minimum(settings.budget, minimum)
+    check_prices(settings.budget, models, price_known)
+    check_metered(settings.budget, metered)
+    check_examples(settings, splits, score)
+    check_overlap(splits, settings.data.id)
+
+
+def check_artifact(artifact: Mapping[str, str]) -> None:
+    """Refuses a run with nothing to evolve."""
+    if not artifact:
+        raise ConfigError(
+            "artifact: expected at least one component, found none. For example "
+            "--artifact.system 'Answer the question.'"
+        )
+
+
+def check_budget(budget: Budget) -> None:
+    """Refuses a run without a limit, with three examples of one."""
+    if budget.empty:
+        raise ConfigError(
+            "budget: expected at least one limit, found none. For example "
+            "--budget.metric-calls 2000, --budget.usd 5 or --budget.seconds 3600"
+        )
+
+
+def check_minimum(budget: Budget, minimum: Minimum) -> None:
+    """Refuses a budget that ends before one step does."""
+    limits = {
+        "metric_calls": (budget.metric_calls, minimum.metric_calls),
+        "proposals": (budget.proposals, minimum.proposals),
+    }
+    for name, (limit, needed) in limits.items():
+        if limit is not None and limit < needed:
+            why = f" ({minimum.why})" if minimum.why and name == "metric_calls" else ""
+            raise ConfigError(
+                f"budget.{name}: expected at least {needed}{why}, which one step needs, "
+                f"found {limit}. Raise it: --budget.{name.replace('_', '-')} {needed}"
+            )
+
+
+def check_prices(
+    budget: Budget, models: Mapping[str, Iterable[Model]], price_known: PriceKnown
+) -> None:
+    """Refuses a money budget if a model's price is unknown."""
+    if budget.usd is None:
+        return
+    for role, candidates in models.items():
+        for model in candidates:
+            if not price_known(model):
+                raise ConfigError(
+                    f"budget.usd: expected a known price for every model, found none for "
+                    f"{model.name!r} (role {role}). Give it: --models.{role}.price "
+                    f"'{{input_usd_per_mtok = 0.1, output_usd_per_mtok = 0.4}}', or limit "
+                    f"--budget.tokens instead"
+                )
+
+
+def check_metered(budget: Budget, metered: bool) -> None:
+    """Refuses token and money budgets that could not see what user code spends."""
+    unseen = [name for name in ("tokens", "usd") if getattr(budget, name) is not None]
+    if unseen and not metered:
+        raise ConfigError(
+            f"budget.{unseen[0]}: expected a task whose model calls can be counted, found user "
+            f"code with a client of its own. Let it call ctx.chat or ctx.base_url, or return "
+            f"usage with each outcome, and set task.metered = true; or limit --budget.metric-calls"
+        )
+
+
+def check_examples(settings: Settings, splits: Splits, score: ScoreFunction) -> None:
+    """Refuses examples that lack what the metric or the user message is made of."""
+    for split in SPLITS:
+        try:
+            if isinstance(score, Metric):
+                score.check(splits[split])
+            if settings.task.run is None:
+                for example in splits[split]:
+                    field_of(settings.task.input, "task.input", example)
+        except DataError as error:
+            raise DataError(f"data.{split}: {error}") from None
+
+
+def check_overlap(splits: Splits, id_field: str = "id") -> None:
+    """Refuses test examples whose content also stands in train or val under another id."""
+    seen = {
+        _content(example, id_field): f"{split} example {example.id!r}"
+        for split in ("train", "val")
+        for example in splits[split]
+    }
+    for example in splits.test:
+        known = seen.get(_content(example, id_field))
+        if known is not None:
+            raise DataError(
+                f"data.test: example {example.id!r} has the same content as {known}; its score "
+                f"would say nothing. Remove it from one of both"
+            )
+
+
+def check_same_run(
+    run_dir: Path,
+    recorded: Mapping[str, Any],
+    now: Mapping[str, Any],
+    recorded_data: Mapping[str, Any],
+    data: Mapping[str, Any],
+) -> None:
+    """Refuses to continue a run directory with what a resume may not change.
+
+    `recorded` and `now` are `dump`s; the others hold a fingerprint by split.
+    """
+    differing = compare(recorded, now)
+    differing += [
+        f"contents of data.{split}"
+        for split in SPLITS
+        if recorded_data.get(split) != data.get(split)
+    ]
+    if differing:
+        shown = ", ".join(differing[:5]) + (", ..." if len(differing) > 5 else "")
+        raise ConfigError(
+            f"{run_dir}: expected the configuration that this run was started with, found "
+            f"another: {shown}. Set it back, or choose another --run.dir"
+        )
+
+
+def _content(example: Example, id_field: str) -> str:
+    data = {key: value for key, value in example.data.items() if key != id_field}
+    try:
+        return content_id(data) if data else example.id
+    except TypeError:  # not JSON: nothing but its id tells it apart
+        return example.id
