@@ -5,7 +5,6 @@ model, writes a file or runs user code.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,12 @@ from flashevolve.config.settings import Budget, Model, Settings
 from flashevolve.data.fingerprint import content_id
 from flashevolve.data.loaders import Splits
 from flashevolve.data.metrics import Metric, field_of
+from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError
 from flashevolve.task import SPLITS, Example, ScoreFunction
 
 PriceKnown = Callable[[Model], bool]
 """Whether a model's price is known, from its own settings or the price list."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Minimum:
-    """What an algorithm needs to evaluate the seed and take one step."""
-
-    metric_calls: int
-    proposals: int = 1
-    why: str = ""
-    """The sum in words, such as `300 for the seed on val + 2 x 3 + 300 for one step`."""
 
 
 def preflight(

@@ -48,6 +48,8 @@ class Task:
     run: RunFunction | None = None
     """None = one chat call of role `task`, the artifact as system prompt, the example's input as
     user message."""
+    input: str = "input"
+    """The example's field that is the user message where `run` is None."""
     score: ScoreFunction
     failure_score: float = 0.0
     """The score of a refused, empty or truncated reply and of an exception in task code."""

@@ -189,7 +189,7 @@ class EvaluationService:
     async def _run(self, artifact: Artifact, example: Example, ask: Ask) -> Any:
         if self.task.run is not None:
             return await self._code.run(self.task.run, artifact, example, ask)
-        return (await ask("task", default_messages(artifact, example))).text
+        return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
     async def _score(self, example: Example, output: Any) -> Outcome:
         if isinstance(output, Outcome):
@@ -236,28 +236,17 @@ class _Guarded:
 _RECORDED = ("score", "output", "feedback", "trace", "error", "usage")
 
 
-def default_messages(artifact: Artifact, example: Example) -> list[Message]:
+def default_messages(artifact: Artifact, example: Example, input_field: str) -> list[Message]:
     """Returns the messages of `run=None`: the artifact as system prompt, the input as user turn.
 
-    Several components are joined in name order. The input is the example's `input`, else the first
-    of `request`, `question`, `prompt`, `text` that it has.
+    Several components are joined in name order. Raises `TaskError` if the example has no input.
     """
-    prompt = "\n\n".join(artifact.values())
-    return [system(prompt), user(str(example[input_field(example)]))]
-
-
-INPUT_FIELDS = ("input", "request", "question", "prompt", "text")
-
-
-def input_field(example: Mapping[str, Any]) -> str:
-    """Returns the field that holds what the model is asked; raises `TaskError` if none does."""
-    for name in INPUT_FIELDS:
-        if name in example:
-            return name
-    raise TaskError(
-        f"with run=None an example needs one of the fields {', '.join(INPUT_FIELDS)}; "
-        f"found {', '.join(example)}. Rename one, or pass run=..."
-    )
+    if input_field not in example:
+        raise TaskError(
+            f"example {example.id!r} has no field {input_field!r} to ask a model with; it has "
+            f"{', '.join(example)}. Name the field (task.input), or give a run function"
+        )
+    return [system("\n\n".join(artifact.values())), user(str(example[input_field]))]
 
 
 def as_outcome(scored: Any, output: Any) -> Outcome:

@@ -66,6 +66,16 @@ class Needs:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Minimum:
+    """What a workflow needs to evaluate the seed and take one step."""
+
+    metric_calls: int = 0
+    proposals: int = 0
+    why: str = ""
+    """The sum in words, such as `300 for the seed on val + 2 x 3 + 300 for one step`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Selection(Generic[P]):
     """What a source starts: the content of a new item, and the pool state that this uses up."""
 

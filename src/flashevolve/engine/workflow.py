@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
-from flashevolve.engine.item import Commit, End, Goto, Item, Needs, P, Selection
+from flashevolve.engine.item import Commit, End, Goto, Item, Minimum, Needs, P, Selection
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome
 from flashevolve.pools.pool import Pool
@@ -113,6 +113,13 @@ class Workflow(ABC, Generic[P]):
     """The stage after which the gap is checked; None = before commit."""
     cycles: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     """Declared back edges (from, to); the repair stage's own is declared by the engine."""
+
+    roles: ClassVar[tuple[str, ...]] = ("reflect",)
+    """Roles that its stages ask, so that a missing model is found before anything is paid for."""
+
+    def minimum(self) -> Minimum:
+        """Returns what one whole step needs; a smaller budget is refused before it is spent."""
+        return Minimum()
 
     @abstractmethod
     def new_pool(self) -> Pool:

@@ -38,7 +38,7 @@ from flashevolve.algorithms.gepa.sources import (
 from flashevolve.algorithms.records import records
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
-from flashevolve.engine.item import Commit, End, Item, Needs
+from flashevolve.engine.item import Commit, End, Item, Minimum, Needs
 from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
 from flashevolve.errors import DataError
 from flashevolve.llm.errors import Empty, Refused, Truncated
@@ -79,6 +79,12 @@ class GEPAWorkflow(Workflow[Step]):
             Stage(name="screen", run=self.screen, needs=_screen_needs, counts="screened"),
             Stage(name="evaluate", run=self.evaluate, needs=self._evaluate_needs, counts="swept"),
         )
+
+    def minimum(self) -> Minimum:
+        """Returns what the seed's validation and one whole step need."""
+        n_val, n = len(self.setup.val_ids), self.config.minibatch
+        why = f"{n_val} for the seed on val, 2 x {n} and {n_val} for one step"
+        return Minimum(metric_calls=2 * n_val + 2 * n, proposals=1, why=why)
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""

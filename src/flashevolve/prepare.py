@@ -1,0 +1,242 @@
+"""Prepare: from settings to a checked plan of a run, before anything is written or paid for."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashevolve._version import __version__
+from flashevolve.artifact import Artifact
+from flashevolve.config import Model, Settings, dump
+from flashevolve.data.fingerprint import fingerprint
+from flashevolve.data.imports import load_function
+from flashevolve.data.loaders import Splits
+from flashevolve.data.metrics import score_function
+from flashevolve.data.splits import load_data
+from flashevolve.engine.engine import Options
+from flashevolve.engine.session import Plan, limits_of
+from flashevolve.engine.workflow import Setup, Workflow
+from flashevolve.errors import ConfigError
+from flashevolve.events import RunStarted
+from flashevolve.llm.calls import Endpoint
+from flashevolve.llm.limiter import Limiter
+from flashevolve.llm.registry import account, connect
+from flashevolve.llm.registry import price as price_of
+from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.budget import Resource
+from flashevolve.policies.staleness import Staleness
+from flashevolve.preflight import preflight
+from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
+
+DEFAULT_ROLE = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A checked run that has not begun."""
+
+    settings: Settings
+    splits: Splits
+    task: Task
+    workflow: Workflow[Any]
+    seed: Artifact
+    simulated: bool
+    start: RunStarted
+    """The first event of a new run; its `run_id` is filled in by whoever names the run."""
+
+    @property
+    def limits(self) -> dict[Resource, float]:
+        """What the budget limits, for the ledger."""
+        b = self.settings.budget
+        return limits_of(
+            metric_calls=b.metric_calls, proposals=b.proposals, tokens=b.tokens, usd=b.usd
+        )
+
+    def plan(self, start: RunStarted, changes: Mapping[str, Any]) -> Plan:
+        """Returns what a session needs."""
+        settings = self.settings
+        limits = settings.limits
+        return Plan(
+            workflow=self.workflow,
+            task=self.task,
+            seed=self.seed,
+            endpoints=self._endpoints,
+            options=self._options(),
+            history_tokens=settings.staleness.history_tokens,
+            gap_rule=settings.staleness.gap,
+            max_threads=limits.max_threads,
+            max_parallel=limits.concurrency,
+            retry=RetryPolicy(),
+            start=start,
+            changes=changes,
+        )
+
+    def _options(self) -> Options:
+        settings = self.settings
+        limits = settings.limits
+        # One step in flight is the sync schedule: a barrier per stage, and nothing ever stale.
+        sync = settings.schedule == "sync"
+        staleness = Staleness(settings.policy, settings.delta_max, settings.staleness.gap)
+        return Options(
+            in_flight=1 if sync else limits.max_in_flight,
+            workers=1 if sync else limits.max_workers,
+            queue=1 if sync else limits.queue_items,
+            staleness=staleness,
+            rng_seed=settings.seed,
+            deadline_s=settings.budget.seconds,
+            grace_s=settings.budget.grace_s,
+        )
+
+    def _endpoints(
+        self, report: Callable[[str, int, str], None]
+    ) -> Mapping[str, Sequence[Endpoint]]:
+        """Connects every role's models; those of one account share a limiter."""
+        limiters: dict[str, Limiter] = {}
+        shared: dict[str, Any] = {}
+
+        def endpoint(model: Model) -> Endpoint:
+            name = account(model)
+            if name not in limiters:
+                ceiling = self.settings.limits.concurrency
+                limiters[name] = Limiter(name, ceiling, on_change=report)
+            return Endpoint(
+                label=model.name,
+                model=connect(model, os.environ, shared),
+                limiter=limiters[name],
+                price=price_of(model),
+                parameters={
+                    "max_output_tokens": model.max_output_tokens,
+                    "temperature": model.temperature,
+                    "reasoning_effort": model.reasoning_effort,
+                    "timeout_s": model.timeout_s,
+                },
+                weight=model.weight,
+            )
+
+        settings = self.settings
+        roles = {role: [endpoint(m) for m in models] for role, models in settings.models.items()}
+        if settings.model is not None:
+            roles[DEFAULT_ROLE] = [endpoint(settings.model)]
+        return roles
+
+
+def prepare(
+    settings: Settings,
+    *,
+    splits: Splits | None = None,
+    run: RunFunction | None = None,
+    score: ScoreFunction | None = None,
+) -> Prepared:
+    """Loads, imports and checks everything that a run needs.
+
+    `splits`, `run` and `score` stand in for what the settings name, where Python hands them over.
+    Raises `ConfigError`, `DataError` or `TaskError`, each one line.
+    """
+    splits = splits if splits is not None else load_data(settings.data)
+    base = settings.run.base
+    if run is None and settings.task.run is not None:
+        run = load_function(settings.task.run, base, key="task.run")
+    if score is None:
+        score = score_function(settings.task, base)
+    metered = settings.task.metered
+    task = Task(
+        train=splits.train,
+        val=splits.val,
+        test=splits.test,
+        run=run,
+        input=settings.task.input,
+        score=score,
+        failure_score=settings.task.failure_score,
+        perfect_score=settings.task.perfect_score,
+        metered=run is None if metered is None else metered,
+    )
+    if not settings.artifact:
+        raise ConfigError(
+            "artifact: expected at least one component, found none. For example "
+            "--artifact.system 'Answer the question.'"
+        )
+    seed = Artifact(settings.artifact)
+    setup = Setup(
+        seed=seed,
+        train_ids=tuple(e.id for e in splits.train),
+        val_ids=tuple(e.id for e in splits.val),
+        perfect_score=settings.task.perfect_score,
+    )
+    workflow = settings.options.workflow(setup)
+    _check(settings, splits, task, workflow)
+    simulated = _simulated(settings)
+    return Prepared(
+        settings=settings,
+        splits=splits,
+        task=task,
+        workflow=workflow,
+        seed=seed,
+        simulated=simulated,
+        start=_first_event(settings, splits, seed, workflow, simulated),
+    )
+
+
+def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[Any]) -> None:
+    roles = set(workflow.roles)
+    if task.run is None:
+        roles.add("task")
+    if settings.policy == "reflective" and settings.schedule == "async":
+        roles.add("repair")
+    preflight(
+        settings,
+        splits,
+        score=task.score,
+        roles=roles,
+        minimum=workflow.minimum(),
+        price_known=lambda model: price_of(model) is not None,
+        metered=task.metered,
+    )
+
+
+def _simulated(settings: Settings) -> bool:
+    models = [m for ms in settings.models.values() for m in ms]
+    models += [settings.model] if settings.model is not None else []
+    kinds = {account(model).startswith("sim/") for model in models}
+    if kinds == {True, False}:
+        raise ConfigError(
+            "models: expected all simulated (sim/...) or none, found both; simulated models answer "
+            "in virtual time and real ones do not"
+        )
+    return kinds == {True}
+
+
+def _first_event(
+    settings: Settings,
+    splits: Splits,
+    seed: Artifact,
+    workflow: Workflow[Any],
+    simulated: bool,
+) -> RunStarted:
+    pool = type(workflow.new_pool())
+    return RunStarted(
+        run_id="",
+        algorithm=settings.algorithm,
+        policy=settings.policy,
+        schedule=settings.schedule,
+        rng_seed=settings.seed,
+        artifact=seed.to_json(),
+        config=dump(settings),
+        data={split: fingerprint(splits[split]) for split in SPLITS},
+        pool=f"{pool.__module__}:{pool.__qualname__}",
+        stages=[stage.name for stage in workflow.stages],
+        simulated=simulated,
+        package=__version__,
+    )
+
+
+def models_in_words(settings: Settings) -> str:
+    """Returns the models' names, the default first, for one line of a report."""
+    names = [settings.model.name] if settings.model else []
+    names += [m.name for models in settings.models.values() for m in models]
+    return ", ".join(dict.fromkeys(names))
+
+
+def default_run_dir(settings: Settings, run_id: str) -> Path:
+    """Returns where a run lives that names no directory."""
+    return settings.run.dir or Path("runs") / run_id

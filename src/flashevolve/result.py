@@ -1,0 +1,132 @@
+"""Result: what a run came to, as a view of its folded state.
+
+Only confirmed candidates are in it. `virtual_s` is set exactly if the models were simulated; such
+a result is a prediction and says so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flashevolve.artifact import Artifact
+from flashevolve.engine.state import RunState
+from flashevolve.outcome import Usage
+
+COUNTERS = (
+    "proposed",
+    "screened",
+    "swept",
+    "admitted",
+    "front",
+    "best",
+    "rejected",
+    "discarded",
+    "repaired",
+    "skipped",
+    "dropped",
+    "failed",
+)
+"""Always present in a result, zero or not; others follow if they are not zero."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a run came to."""
+
+    run_id: str
+    run_dir: Path
+    algorithm: str
+    policy: str
+    schedule: str
+    model: str
+    simulated: bool
+    reason: str
+    """Why it ended: a resource, `deadline`, `finished`, `stop` or `failed`."""
+    resumable: bool
+    best: Artifact
+    """The best confirmed artifact; the seed if nothing was admitted."""
+    seed_score: float | None
+    """Mean on the validation split; None if the seed was never validated."""
+    best_score: float | None
+    seed_test_score: float | None
+    """Mean on the test split; None with `test_reason`."""
+    test_score: float | None
+    test_reason: str
+    counters: Mapping[str, int]
+    usage: Usage
+    usage_by_role: Mapping[str, Usage]
+    spent: Mapping[str, float]
+    """By resource: metric_calls, proposals, tokens, usd."""
+    wall_s: float | None
+    """Real seconds; None where only the log of a simulated run is at hand."""
+    virtual_s: float | None
+    """Simulated seconds; None for real models."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result as `--json` prints it."""
+        data = asdict(self)
+        usage = data.pop("usage")
+        return {
+            **{k: v for k, v in data.items() if k not in ("best", "run_dir", "usage_by_role")},
+            "run_dir": str(self.run_dir),
+            "best_artifact": self.best.to_json(),
+            "usage": _usage(usage),
+            "usage_by_role": {role: _usage(u) for role, u in data["usage_by_role"].items()},
+        }
+
+
+def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "llm_calls": usage["calls"],
+        "tokens_in": usage["tokens_in"],
+        "tokens_out": usage["tokens_out"],
+        "cost_usd": round(usage["usd"], 6),
+    }
+
+
+def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) -> Result:
+    """Returns the result of a run that has at least its first event."""
+    started = state.started
+    assert started is not None, "a run without its first event has no result"
+    seed = Artifact(started.artifact)
+    best = state.pool.best()
+    first = state.pool.candidates.get(0)
+    tests = state.tests
+    counters = {name: state.counters[name] for name in COUNTERS}
+    counters |= {n: state.counters[n] for n in sorted(state.counters) if n not in counters}
+    return Result(
+        run_id=started.run_id,
+        run_dir=run_dir,
+        algorithm=started.algorithm,
+        policy=started.policy,
+        schedule=started.schedule,
+        model=model,
+        simulated=started.simulated,
+        reason=state.ended.reason if state.ended else "unfinished",
+        resumable=state.ended is None or state.ended.resumable,
+        best=best.artifact if best else seed,
+        seed_score=first.mean if first and first.scores else None,
+        best_score=best.mean if best and best.scores else None,
+        seed_test_score=tests["seed"].mean if "seed" in tests else None,
+        test_score=tests["best"].mean if "best" in tests else None,
+        test_reason=_test_reason(state),
+        counters=counters,
+        usage=state.usage,
+        usage_by_role=dict(state.usage_by_role),
+        spent=dict(state.ledger.spent),
+        wall_s=wall_s if started.simulated else state.t_s,
+        virtual_s=state.t_s if started.simulated else None,
+    )
+
+
+def _test_reason(state: RunState) -> str:
+    missing = [test.reason for test in state.tests.values() if test.mean is None]
+    if missing:
+        return missing[0]
+    if state.tests:
+        return ""
+    n_test = (state.started.data if state.started else {}).get("test", {}).get("n", 0)
+    return "not scored: the run has not finished" if n_test else "there is no test split"
+
+

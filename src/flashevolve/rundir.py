@@ -1,0 +1,114 @@
+"""Run directories: what is in one, how one is named, opened for reading, and listed.
+
+A run directory holds `run.sqlite` (the run), `lock.sqlite` (who writes it) and, once a process has
+finished with it, `result.json` (what `flashevolve run --json` printed).
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from flashevolve.engine.state import RunState, load_class
+from flashevolve.errors import StoreError
+from flashevolve.events import Record, RunStarted
+from flashevolve.store.queries import Queries
+from flashevolve.store.reader import StoreReader
+
+RUN_FILE = "run.sqlite"
+RESULT_FILE = "result.json"
+
+
+def new_run_id(now: datetime, taken: Sequence[str] = ()) -> str:
+    """Returns a name that sorts by time: `20261121-143005`, with a number if that is taken."""
+    name = now.strftime("%Y%m%d-%H%M%S")
+    candidates = [name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))]
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def holds_run(run_dir: Path) -> bool:
+    """Says whether a directory holds a run."""
+    return (run_dir / RUN_FILE).is_file()
+
+
+def first_event(store: Queries, run_dir: Path) -> RunStarted:
+    """Returns the event that says what the run is. Raises `StoreError` if it was never written."""
+    record = next(store.records(), None)
+    if record is None or not isinstance(record.event, RunStarted):
+        raise StoreError(
+            f"{run_dir}: the run was killed before its first event was stored; remove the "
+            "directory and start again"
+        )
+    return record.event
+
+
+def raw(payload: Any) -> Any:
+    """The codec of readers that don't know the workflow: payloads stay plain data."""
+    return payload
+
+
+def fold(store: Queries, started: RunStarted) -> RunState:
+    """Returns the state of a run as its log tells it, by its latest snapshot and what follows."""
+    pool_class = load_class(started.pool)
+    snapshot = store.latest_snapshot()
+    if snapshot is None:
+        state, after = RunState(pool_class(), {}, raw), 0
+    else:
+        after, data = snapshot
+        state = RunState.load(data, pool_class.load(data["pool"]), {}, raw)
+    for record in store.records(after):
+        state.apply(record)
+    return state
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A run as its log tells it, read-only."""
+
+    dir: Path
+    started: RunStarted
+    state: RunState
+
+
+def open_run(run_dir: Path | str) -> OpenRun:
+    """Reads a run; it may be running, crashed, or in a read-only place. Raises `StoreError`."""
+    run_dir = Path(run_dir)
+    with StoreReader(run_dir) as reader:
+        started = first_event(reader, run_dir)
+        return OpenRun(run_dir, started, fold(reader, started))
+
+
+def read_records(run_dir: Path | str, after: int = 0) -> Iterator[Record]:
+    """Yields the run's events so far."""
+    with StoreReader(Path(run_dir)) as reader:
+        yield from reader.records(after)
+
+
+def runs_below(root: Path) -> list[Path]:
+    """Returns the run directories in `root`, itself included, sorted by name."""
+    if holds_run(root):
+        return [root]
+    if not root.is_dir():
+        return []
+    return sorted(path for path in root.iterdir() if path.is_dir() and holds_run(path))
+
+
+def write_result(run_dir: Path, result: dict[str, Any]) -> None:
+    """Writes the result whole or not at all."""
+    target = run_dir / RESULT_FILE
+    part = target.with_suffix(".part")
+    part.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(target)
+
+
+def read_result(run_dir: Path) -> dict[str, Any] | None:
+    """Returns what the last process to finish with the run wrote; None if none did."""
+    try:
+        text = (run_dir / RESULT_FILE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    return TypeAdapter(dict[str, Any]).validate_json(text)
