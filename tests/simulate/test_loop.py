@@ -3,16 +3,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flashevolve.errors import TaskError
 from flashevolve.simulate.loop import VirtualLoop, run_virtual
+
+T = TypeVar("T")
 
 
 def running() -> VirtualLoop:
@@ -306,13 +309,17 @@ def test_run_virtual_cancels_leftover_tasks_and_their_threads() -> None:
     assert seen == ["unwound"]
 
 
-def test_a_thread_of_another_origin_is_refused() -> None:
+def test_a_thread_that_user_code_started_is_refused() -> None:
     async def main() -> None:
         loop = running()
-        with ThreadPoolExecutor(1, "mine") as pool:
-            await loop.run_in_executor(pool, loop.call_from_thread, asyncio.sleep(1))
 
-    with pytest.raises(RuntimeError, match=r"expects a thread .* found thread 'mine_0'"):
+        def work() -> None:
+            with ThreadPoolExecutor(1, "mine") as pool:
+                pool.submit(loop.call_from_thread, asyncio.sleep(1)).result()
+
+        await asyncio.to_thread(work)
+
+    with pytest.raises(TaskError, match=r"found thread 'mine_0'; make the function async"):
         run_virtual(main())
 
 
@@ -320,21 +327,65 @@ def test_the_loops_own_thread_may_not_wait_for_itself() -> None:
     async def main() -> None:
         running().call_from_thread(asyncio.sleep(1))
 
-    with pytest.raises(RuntimeError, match="found thread 'MainThread'"):
+    with pytest.raises(TaskError, match="found thread 'MainThread'"):
         run_virtual(main())
 
 
-def test_an_executor_of_ones_own_keeps_its_threads() -> None:
+def test_a_thread_pool_is_replaced_by_the_loops_own_threads() -> None:
     async def main() -> tuple[set[str], float]:
         loop = running()
-        with ThreadPoolExecutor(1, "writer") as pool:
-            calls = [
-                loop.run_in_executor(pool, lambda: threading.current_thread().name)
-                for _ in range(3)
-            ]
+
+        def work() -> str:
+            loop.call_from_thread(asyncio.sleep(5))
+            return threading.current_thread().name
+
+        with ThreadPoolExecutor(1, "pool") as pool:
+            calls = [loop.run_in_executor(pool, work) for _ in range(3)]
             return set(await asyncio.gather(*calls)), loop.time()
 
-    assert run_virtual(main()) == ({"writer_0"}, 0.0)
+    assert run_virtual(main()) == ({"virtual-0", "virtual-1", "virtual-2"}, 5.0)
+
+
+class Elsewhere(Executor):
+    """An executor that is no thread pool, such as one of processes."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
+        with ThreadPoolExecutor(1, "elsewhere") as pool:
+            return pool.submit(fn, *args, **kwargs)
+
+
+def test_any_other_executor_is_waited_for_while_time_stands_still() -> None:
+    async def main() -> tuple[str, float]:
+        loop = running()
+        name = await loop.run_in_executor(Elsewhere(), lambda: threading.current_thread().name)
+        with pytest.raises(ZeroDivisionError):
+            await loop.run_in_executor(Elsewhere(), divmod, 1, 0)
+        return name, loop.time()
+
+    assert run_virtual(main()) == ("elsewhere_0", 0.0)
+
+
+def test_what_a_thread_waits_for_may_use_threads_itself() -> None:
+    async def main() -> tuple[str, float]:
+        loop = running()
+
+        async def tool(depth: int) -> str:
+            await asyncio.sleep(1)
+            return await asyncio.to_thread(work, depth - 1)
+
+        def work(depth: int) -> str:
+            return f"<{loop.call_from_thread(tool(depth))}>" if depth else "bottom"
+
+        return await asyncio.to_thread(work, 3), loop.time()
+
+    assert run_virtual(main()) == ("<<<bottom>>>", 3.0)
+
+
+def test_a_closed_loop_starts_no_thread() -> None:
+    loop = VirtualLoop()
+    loop.close()
+    with pytest.raises(RuntimeError, match="closed: start threads while it runs"):
+        loop.run_in_executor(None, int)
 
 
 def test_another_thread_wakes_and_stops_an_idle_loop() -> None:

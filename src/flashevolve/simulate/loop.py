@@ -12,7 +12,9 @@ Invariants:
 - No worker outlives the loop: what waits in one when the loop closes raises `CancelledError` there.
 
 Threads that were not started by this loop cannot take part: nothing says when they are about to
-call. Executors passed to `run_in_executor` are waited for in real time, one call after the other.
+call. A `ThreadPoolExecutor` passed to `run_in_executor` is therefore read as "in some thread": the
+call runs in a worker of the loop, and the pool's size, initializer and threads do not count. Any
+other executor (processes) is waited for in real time, one call after the other.
 """
 
 import asyncio
@@ -21,10 +23,12 @@ import math
 import selectors
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple, Unpack
+
+from flashevolve.errors import TaskError
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -168,7 +172,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if self.is_closed():
             raise RuntimeError("the event loop is closed: start threads while it runs")
         future: asyncio.Future[T] = self.create_future()
-        if executor is None:
+        if executor is None or isinstance(executor, ThreadPoolExecutor):
             job = _Job(partial(func, *args), future)
             future.add_done_callback(job.future_done)
             self.call_soon(self._start, job)
@@ -180,15 +184,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Waits, in a thread of `run_in_executor`, for a coroutine of this loop.
 
         Virtual time goes on meanwhile. Raises what `coro` raised; `CancelledError` if the call was
-        cancelled or the loop closed; `RuntimeError` in any other thread.
+        cancelled or the loop closed; `TaskError` in any other thread.
         """
         worker = getattr(self._local, "worker", None)
         if not isinstance(worker, _Worker):
             coro.close()
-            raise RuntimeError(
-                "call_from_thread expects a thread that run_in_executor(None, ...) started, found "
-                f"thread {threading.current_thread().name!r}; in virtual time, code that starts "
-                "threads of its own must call models outside them"
+            raise TaskError(
+                "in virtual time a model is called from the thread in which sync code was started, "
+                f"found thread {threading.current_thread().name!r}; make the function async, or "
+                "call the model outside threads of its own"
             )
         return worker.wait_for(coro)
 

@@ -1,0 +1,98 @@
+"""A model that exists only here: a reader's answers, at the length and speed of a served model.
+
+Invariants:
+
+- The same messages and the same seed give the same answer of the same length; without a seed each
+  request is a new sample, numbered per model.
+- All models of a run that name one preset share one accelerator.
+- `tokens_out` counts simulated tokens, most of which stand for reasoning that is not shown: it is
+  not the length of the text.
+"""
+
+from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from random import Random
+from typing import ClassVar, Protocol
+
+from flashevolve.llm.errors import Truncated
+from flashevolve.llm.messages import Message, Reply, Request
+from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
+from flashevolve.simulate.prefix import count_tokens, prefix_blocks, text_of
+from flashevolve.simulate.serving import ServingModel
+from flashevolve.simulate.world import World, load_world
+
+
+class Reader(Protocol):
+    """Something that answers: text in, text out, all chance from `rng`."""
+
+    def answer(self, messages: Sequence[Message], rng: Random) -> str:
+        """Returns the text of the answer."""
+        ...
+
+
+class SimulatedModel:
+    """A chat model whose answers come from a reader and whose time from a serving model."""
+
+    simulated: ClassVar[bool] = True
+
+    def __init__(
+        self, reader: Reader, serving: ServingModel, lengths: LengthSettings, *, name: str
+    ) -> None:
+        self._reader = reader
+        self._serving = serving
+        self._lengths = lengths
+        self._name = name
+        self._n_samples = 0
+
+    @classmethod
+    def from_preset(
+        cls,
+        preset: str,
+        shared: MutableMapping[str, ServingModel],
+        *,
+        reader: Reader | None = None,
+        world: World | None = None,
+    ) -> "SimulatedModel":
+        """Returns a model of a preset of the world.
+
+        `shared` holds a run's serving models by preset; a missing one is added. `reader` None =
+        the built-in one. Raises `ConfigError` for an unknown preset.
+        """
+        world = world or load_world()
+        settings = world.preset(preset)
+        if preset not in shared:
+            shared[preset] = ServingModel(settings)
+        if reader is None:
+            # By name, since a reader is the largest part of the simulation and needs none of this.
+            built_in: Reader = import_module("flashevolve.simulate.reader").TextReader()
+            reader = built_in
+        return cls(reader, shared[preset], world.lengths, name=preset)
+
+    async def complete(self, request: Request) -> Reply:
+        """Answers one request; raises `Truncated` if the answer exceeds `max_output_tokens`."""
+        sample = self._sample(request)
+        prompt = text_of(request.messages)
+        wanted_tokens = draw_tokens(self._lengths, request.messages, sample)
+        tokens_out = min(wanted_tokens, request.max_output_tokens)
+        tokens_in = count_tokens(prompt)
+        await self._serving.serve(tokens_in, tokens_out, prefix_blocks(prompt))
+        reply = Reply(text="", tokens_in=tokens_in, tokens_out=tokens_out, model=self._name)
+        if wanted_tokens > tokens_out:
+            # Reasoning precedes the answer, so a reply that is cut shows nothing of it.
+            raise Truncated(
+                f"expected an answer within {tokens_out} tokens, found {wanted_tokens} wanted by "
+                f"{self._name} (simulated); raise max_output_tokens",
+                reply=replace(reply, finish="length"),
+            )
+        rng = Random(digest(b"answer", prompt, sample.encode()))
+        return replace(reply, text=self._reader.answer(request.messages, rng))
+
+    async def close(self) -> None:
+        """Does nothing: there is no connection."""
+
+    def _sample(self, request: Request) -> str:
+        if request.seed is not None:
+            return f"seed {request.seed}"
+        self._n_samples += 1
+        return f"sample {self._n_samples}"

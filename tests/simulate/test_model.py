@@ -1,0 +1,159 @@
+import asyncio
+import sys
+from collections.abc import Sequence
+from random import Random
+from types import ModuleType
+
+import pytest
+
+from flashevolve.errors import ConfigError
+from flashevolve.llm.errors import Truncated
+from flashevolve.llm.messages import Message, Reply, Request, system, user
+from flashevolve.llm.model import ChatModel
+from flashevolve.simulate.lengths import draw_tokens
+from flashevolve.simulate.loop import VirtualLoop, run_virtual
+from flashevolve.simulate.model import SimulatedModel
+from flashevolve.simulate.serving import ServingModel
+from flashevolve.simulate.world import load_world
+
+PRESET = "h100-qwen3-8b"
+
+
+class Echo:
+    """A reader that repeats the last message and one draw."""
+
+    def answer(self, messages: Sequence[Message], rng: Random) -> str:
+        return f"{messages[-1].text} {rng.random()}"
+
+
+def request(text: str, seed: int | None = None, max_output_tokens: int = 32_768) -> Request:
+    messages = (system("Answer."), user(text))
+    return Request(messages=messages, seed=seed, max_output_tokens=max_output_tokens)
+
+
+def new_model(shared: dict[str, ServingModel] | None = None) -> SimulatedModel:
+    return SimulatedModel.from_preset(PRESET, {} if shared is None else shared, reader=Echo())
+
+
+def ask(*requests: Request) -> list[Reply]:
+    async def main() -> list[Reply]:
+        model: ChatModel = new_model()
+        replies = [await model.complete(r) for r in requests]
+        await model.close()
+        return replies
+
+    return run_virtual(main())
+
+
+def test_the_same_messages_and_seed_give_the_same_reply() -> None:
+    first, again, other_seed, other_text = ask(
+        request("Hi", 1), request("Hi", 1), request("Hi", 2), request("Ho", 1)
+    )
+    assert first == again
+    assert len({r.text for r in (first, other_seed, other_text)}) == 3
+    assert len({r.tokens_out for r in (first, other_seed, other_text)}) == 3
+
+
+def test_without_a_seed_every_request_is_a_new_sample_and_every_run_the_same() -> None:
+    replies = ask(*[request("Hi")] * 5)
+    assert len({r.text for r in replies}) == 5
+    assert replies == ask(*[request("Hi")] * 5)
+
+
+def test_usage_is_an_estimate_of_the_prompt_and_the_drawn_length() -> None:
+    asked = request("é" * 100, 1)
+    [reply] = ask(asked)
+    assert reply.tokens_in == -(-len(f"system\nAnswer.\nuser\n{'é' * 100}\n".encode()) // 4)
+    assert reply.tokens_out == draw_tokens(load_world().lengths, asked.messages, "seed 1")
+    assert (reply.finish, reply.model) == ("stop", PRESET)
+
+
+def test_a_reply_takes_the_time_of_its_tokens() -> None:
+    async def main() -> tuple[float, Reply]:
+        reply = await new_model().complete(request("Hi", 1))
+        return asyncio.get_running_loop().time(), reply
+
+    time_s, reply = run_virtual(main())
+    preset = load_world().preset(PRESET)
+    assert reply.tokens_in is not None
+    assert reply.tokens_out is not None
+    assert time_s == pytest.approx(
+        reply.tokens_in / preset.prefill_tokens_per_s
+        + reply.tokens_out * (preset.t_base_s + preset.t_per_sequence_s)
+    )
+
+
+def test_an_answer_that_is_too_long_is_truncated_and_billed_up_to_the_limit() -> None:
+    async def main() -> float:
+        with pytest.raises(
+            Truncated, match=r"within 3 tokens, found .* raise max_output_tokens"
+        ) as e:
+            await new_model().complete(request("Hi", 1, max_output_tokens=3))
+        assert e.value.reply is not None
+        assert (e.value.reply.finish, e.value.reply.tokens_out) == ("length", 3)
+        assert e.value.reply.text == ""
+        return asyncio.get_running_loop().time()
+
+    preset = load_world().preset(PRESET)
+    assert run_virtual(main()) == pytest.approx(
+        6 / preset.prefill_tokens_per_s + 3 * (preset.t_base_s + preset.t_per_sequence_s), rel=1e-3
+    )
+
+
+def test_models_of_one_run_share_the_accelerator_of_their_preset() -> None:
+    async def main(n_accelerators: int) -> float:
+        shared: list[dict[str, ServingModel]] = [{} for _ in range(n_accelerators)]
+        models = [new_model(shared[k % n_accelerators]) for k in range(8)]
+        await asyncio.gather(*(m.complete(request("Hi", 1)) for m in models))
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(main(1)) > run_virtual(main(8))
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'h100-qwen3-8b'"):
+        SimulatedModel.from_preset("h100-qwen3", {}, reader=Echo())
+
+
+def test_the_built_in_reader_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("flashevolve.simulate.reader")
+    module.TextReader = Echo  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    model = SimulatedModel.from_preset(PRESET, {})
+    reply = run_virtual(model.complete(request("Hi", 1)))
+    assert reply.text.startswith("Hi 0.")
+
+
+def trace() -> str:
+    """Runs tasks and sync functions in threads that call the model; returns all that happened."""
+    events: list[str] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        model = new_model()
+
+        def log(who: str, reply: Reply) -> None:
+            events.append(f"{loop.time()!r} {who} {reply!r}")
+
+        def sync_agent(key: int) -> None:
+            for turn in range(3):
+                reply = loop.call_from_thread(model.complete(request(f"sync {key} {turn}")))
+                log(f"thread {key}", reply)
+
+        async def agent(key: int) -> None:
+            for turn in range(3):
+                log(f"task {key}", await model.complete(request(f"async {key} {turn}")))
+
+        await asyncio.gather(
+            *(asyncio.to_thread(sync_agent, k) if k % 2 else agent(k) for k in range(40))
+        )
+
+    run_virtual(main())
+    return "\n".join(events)
+
+
+def test_two_runs_give_the_same_trace_byte_for_byte() -> None:
+    first = trace()
+    assert len(first.splitlines()) == 120
+    assert first.encode() == trace().encode()
