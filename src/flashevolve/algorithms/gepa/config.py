@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class GEPA(BaseModel):
     """Reflective prompt evolution with a per-example Pareto pool (Agrawal 2025)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     minibatch: int = Field(default=3, ge=1)
     """Training examples that a step reflects on and is screened on."""

@@ -45,8 +45,7 @@ from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.llm.messages import assistant, user
 from flashevolve.pools.pareto import Ops, ParetoPool, insert, pareto, put
 from flashevolve.pools.pool import Pool
-from flashevolve.replies.errors import ReplyError
-from flashevolve.replies.fences import fenced_text
+from flashevolve.replies.fences import ReplyError, fenced_text
 
 
 class GEPAWorkflow(Workflow[Step]):
