@@ -13,9 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited, Refused, Transient
-
-MAX_WORDS_CHARS = 300
-"""Of the endpoint's own message: enough for the sentence that matters, not for an HTML page."""
+from flashevolve.llm.wire import MAX_WORDS_CHARS
 
 _TRANSIENT_4XX = frozenset({408, 409, 425})
 _ABOUT_THIS_REQUEST = frozenset({400, 403, 413, 422})
@@ -112,7 +110,7 @@ def _own_words(body: Any) -> tuple[str, str]:
             inner = error.get("innererror")
             if isinstance(inner, dict):
                 code = f"{code} {inner.get('code', '')}".strip()
-            message = error.get("message") or error.get("detail") or json.dumps(error)
+            message = error.get("message") or error.get("detail") or (error and json.dumps(error))
         else:
             message = error
         for known in _OUT_OF_CREDIT:

@@ -9,6 +9,8 @@ def is_local(host: str) -> bool:
     A name without a dot (a container, a machine in the same rack) cannot be a public one.
     """
     host = host.lower().strip("[]").rstrip(".")
+    if not host:
+        return False
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

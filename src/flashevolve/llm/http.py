@@ -165,7 +165,7 @@ class HTTPModel:
         code = error.get("code") if isinstance(error, dict) else None
         if type(code) is int and 400 <= code < 600:
             return from_status(self._where, code, headers, data, time.time())
-        raise Unreadable(f"an error without a status: {str(error)[:200]}")
+        raise Unreadable(f"an error without a status: {' '.join(str(error).split())[:200]}")
 
     def _timeout(self, timeout_s: float) -> "ClientTimeout":
         import aiohttp

@@ -21,8 +21,11 @@ RESERVED = frozenset(
 """Keys that `extra_body` may not set: they would break the reservation of tokens, or the reading
 of the answer."""
 
+MAX_WORDS_CHARS = 300
+"""Of an endpoint's own words in our messages: the sentence that matters, not a page of HTML."""
+
 _NEWER_NAME = re.compile(r"(o1|o3|o4|gpt-5)")
-_FINISH: Mapping[Any, Finish] = {
+_FINISH: Mapping[str, Finish] = {
     "length": "length",
     "max_tokens": "length",
     "tool_calls": "tool_calls",
@@ -151,16 +154,19 @@ def read_reply(data: Mapping[str, Any]) -> Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise Unreadable("expected an object 'choices[0].message', found none")
-    reply = _reply(message, choice.get("finish_reason"), data)
-    if choice.get("finish_reason") in _BROKEN_OFF:
+    finish = choice.get("finish_reason")
+    finish = finish if isinstance(finish, str) else ""
+    reply = _reply(message, finish, data)
+    if finish in _BROKEN_OFF:
         raise Transient(
-            f"the endpoint broke off the answer (finish_reason {choice['finish_reason']!r})",
+            f"the endpoint broke off the answer (finish_reason {finish!r})",
             reply=reply,
             billed_unknown=reply.tokens_out is None,
         )
     refusal = message.get("refusal")
     if reply.finish == "content_filter" or (refusal and not reply.text and not reply.tool_calls):
-        raise Refused(f"the model or its filter refused: {refusal or 'no reason'}", reply=reply)
+        words = " ".join(str(refusal or "no reason given").split())
+        raise Refused(f"the model or its filter refused: {words[:MAX_WORDS_CHARS]}", reply=reply)
     if reply.finish == "length":
         raise Truncated("the answer was cut at max_output_tokens", reply=reply)
     if not reply.text.strip() and not reply.tool_calls:
@@ -168,7 +174,7 @@ def read_reply(data: Mapping[str, Any]) -> Reply:
     return reply
 
 
-def _reply(message: Mapping[str, Any], finish: Any, data: Mapping[str, Any]) -> Reply:
+def _reply(message: Mapping[str, Any], finish: str, data: Mapping[str, Any]) -> Reply:
     told = message.get("reasoning_content") or message.get("reasoning") or ""
     reasoning = _clean(told) if isinstance(told, str) else ""
     text = _clean(_text(message.get("content")))
@@ -178,7 +184,7 @@ def _reply(message: Mapping[str, Any], finish: Any, data: Mapping[str, Any]) -> 
         text=text,
         reasoning="\n".join(part for part in (reasoning, thought) if part),
         tool_calls=_tool_calls(message.get("tool_calls")),
-        finish=_FINISH.get(finish, "stop") if isinstance(finish, str) else "stop",
+        finish=_FINISH.get(finish, "stop"),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         model=str(data.get("model") or ""),

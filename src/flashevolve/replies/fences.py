@@ -8,6 +8,8 @@ import re
 
 from flashevolve.replies.errors import ReplyError
 
+__all__ = ["ReplyError", "fence", "fenced_text"]
+
 _FENCE = re.compile(r"`{3,}")
 _LANGUAGE_TAG = re.compile(r"[ \t]*\S*[ \t]*\r?\n")
 

@@ -5,11 +5,13 @@ from typing import Any, NoReturn
 
 from flashevolve.replies.errors import ReplyError
 
+__all__ = ["ReplyError", "first_json_object"]
+
 MAX_STARTS = 1000
 """A reply with more opening braces before its object is code; each of them costs a parse."""
 
 
-def first_object(reply: str) -> dict[str, Any]:
+def first_json_object(reply: str) -> dict[str, Any]:
     """Returns the first JSON object in a reply, fenced or bare.
 
     Raw line breaks inside strings are accepted, since models write them; NaN, Infinity and broken

@@ -11,12 +11,12 @@ from flashevolve.pools.pareto import Ops, put
 
 def next_component(
     state: Mapping[str, Any], candidate: int, names: Sequence[str]
-) -> tuple[str, Ops]:
-    """Returns the component of `candidate` to rewrite now, and what moves its pointer on."""
-    pointer = state.get(_key(candidate), 0)
+) -> tuple[tuple[str, ...], Ops]:
+    """Returns the one component of `candidate` to rewrite now, and what moves its pointer on."""
     if len(names) == 1:
-        return names[0], ()
-    return names[pointer], (put(_key(candidate), (pointer + 1) % len(names)),)
+        return tuple(names), ()
+    pointer = state.get(_key(candidate), 0)
+    return (names[pointer],), (put(_key(candidate), (pointer + 1) % len(names)),)
 
 
 def inherit(state: Mapping[str, Any], child: int, parents: Sequence[int]) -> Ops:

@@ -1,5 +1,6 @@
 """GEPA's configuration."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 class GEPA(BaseModel):
     """Reflective prompt evolution with a per-example Pareto pool (Agrawal 2025)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     minibatch: int = Field(default=3, ge=1)
     """Training examples that a step reflects on and is screened on."""
@@ -44,22 +45,14 @@ class GEPA(BaseModel):
     @classmethod
     def _read_template(cls, value: str | None) -> str | None:
         """Reads a path at once, so that the recorded configuration holds the text itself."""
-        if value is None:
-            return None
-        text, where = value, "the text"
-        if "\n" not in value and "{{" not in value:
-            where = value
-            try:
+        text = value
+        if value is not None and "{{" not in value:
+            with suppress(OSError):
                 text = Path(value).read_text(encoding="utf-8")
-            except OSError as error:
-                raise ValueError(
-                    f"expected a template with {' and '.join(MANDATORY)} or the path of one, got "
-                    f"{value!r}, which holds neither and cannot be read as a file ({error})"
-                ) from None
-        if missing := [name for name in MANDATORY if name not in text]:
+        if text is not None and any(name not in text for name in MANDATORY):
             raise ValueError(
-                f"expected a template with {' and '.join(MANDATORY)}, found no "
-                f"{' and no '.join(missing)} in {where}; write it where the text shall stand"
+                f"expected a template with {' and '.join(MANDATORY)}, or the path of one, "
+                f"got {value!r:.80}; is the path right, and are both in the text?"
             )
         return text
 

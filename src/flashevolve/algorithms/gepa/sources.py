@@ -119,10 +119,18 @@ class MutateSource:
         names = tuple(self.setup.seed)
         if self.config.components == "all":
             return names, ()
-        name, ops = next_component(pool.state, parent, names)
-        return (name,), ops
+        return next_component(pool.state, parent, names)
 
 
 def merges_used_up(pool: ParetoPool, config: GEPA) -> bool:
     """Returns whether as many merges were admitted as the configuration allows."""
     return bool(pool.state.get(MERGES_ADMITTED, 0) >= config.merge_max)
+
+
+def admission(source: str, pool: ParetoPool, config: GEPA) -> Ops:
+    """Returns what an admitted step changes: a merge is counted, a mutation makes one due."""
+    if source == "merge":
+        return (put(MERGES_ADMITTED, pool.state.get(MERGES_ADMITTED, 0) + 1),)
+    if source == "mutate" and config.merge and not merges_used_up(pool, config):
+        return (put(MERGES_DUE, pool.state.get(MERGES_DUE, 0) + 1),)
+    return ()

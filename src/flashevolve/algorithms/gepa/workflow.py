@@ -27,12 +27,11 @@ from flashevolve.algorithms.gepa import prompts
 from flashevolve.algorithms.gepa.components import inherit
 from flashevolve.algorithms.gepa.config import GEPA
 from flashevolve.algorithms.gepa.sources import (
-    MERGES_ADMITTED,
-    MERGES_DUE,
     MergeSource,
     MutateSource,
     SeedSource,
     Step,
+    admission,
     merges_used_up,
 )
 from flashevolve.algorithms.records import records
@@ -43,10 +42,9 @@ from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
 from flashevolve.errors import DataError
 from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.llm.messages import assistant, user
-from flashevolve.pools.pareto import Ops, ParetoPool, insert, pareto, put
+from flashevolve.pools.pareto import ParetoPool, insert, pareto
 from flashevolve.pools.pool import Pool
-from flashevolve.replies.errors import ReplyError
-from flashevolve.replies.fences import fenced_text
+from flashevolve.replies.fences import ReplyError, fenced_text
 
 
 class GEPAWorkflow(Workflow[Step]):
@@ -68,10 +66,10 @@ class GEPAWorkflow(Workflow[Step]):
                 "the seed has only one.",
                 stacklevel=3,
             )
+            config = config.model_copy(update={"merge": False})
         self.config = config
         self.setup = setup
-        self.merges = config.merge and len(setup.seed) > 1
-        merge = (MergeSource(config),) if self.merges else ()
+        merge = (MergeSource(config),) if config.merge else ()
         self.sources = (SeedSource(setup), *merge, MutateSource(config, setup))
         self.stages = (
             Stage(name="rollout", run=self.rollout, needs=_rollout_needs),
@@ -167,7 +165,7 @@ class GEPAWorkflow(Workflow[Step]):
         ops = (
             insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket),
             *inherit(pool.state, pool.next_id, step.parents),
-            *self._merge_ops(item, pool),
+            *admission(item.source, pool, self.config),
         )
         return Commit(ops=ops, text=_in_words(step, pool), marks=pool.marks(step.scores))
 
@@ -179,13 +177,6 @@ class GEPAWorkflow(Workflow[Step]):
         """Returns the step with the patched child of `base`, to be screened where it was."""
         patch = replace(item.payload, parents=(base.id,), child=artifact.to_json())
         return replace(patch, base_scores=None, scores={})
-
-    def _merge_ops(self, item: Item[Step], pool: ParetoPool) -> Ops:
-        if item.source == "merge":
-            return (put(MERGES_ADMITTED, pool.state.get(MERGES_ADMITTED, 0) + 1),)
-        if item.source == "mutate" and self.merges and not merges_used_up(pool, self.config):
-            return (put(MERGES_DUE, pool.state.get(MERGES_DUE, 0) + 1),)
-        return ()
 
     def _evaluate_needs(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0

@@ -1,0 +1,132 @@
+import asyncio
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from flashevolve.errors import ConfigError
+from flashevolve.llm.http import HTTPModel
+from flashevolve.llm.messages import Request, user
+from flashevolve.llm.prices import FREE, Price, lookup
+from flashevolve.llm.registry import Endpoint, account, connect, endpoint, price
+from tests.fakes.endpoint import Endpoint as FakeEndpoint
+
+KEY = "sk-canary-0123456789abcdef"
+
+
+@dataclass(frozen=True)
+class Spec:
+    name: str
+    base_url: str | None = None
+    key_env: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    extra_headers: Mapping[str, str] = field(default_factory=dict)
+    price: Price | None = None
+    send_seed: bool = False
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "base_url", "key_env"),
+    [
+        (Spec("openai/gpt-5"), "gpt-5", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        (Spec("gpt-5"), "gpt-5", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        (Spec("gpt-5", key_env="MINE"), "gpt-5", "https://api.openai.com/v1", "MINE"),
+        (
+            Spec("openrouter/anthropic/claude-sonnet-4.5"),
+            "anthropic/claude-sonnet-4.5",
+            "https://openrouter.ai/api/v1",
+            "OPENROUTER_API_KEY",
+        ),
+        (Spec("ollama/qwen3:8b"), "qwen3:8b", "http://127.0.0.1:11434/v1", None),
+        (Spec("openai/gpt-oss-20b", "http://gpu:8000/v1"), "openai/gpt-oss-20b", None, None),
+        (Spec("m", "https://api.openai.com/v1"), "m", None, "OPENAI_API_KEY"),
+        (Spec("sim/x", "http://gpu:8000/v1"), "sim/x", None, None),
+    ],
+)
+def test_a_name_implies_its_endpoint_unless_there_is_a_base_url(
+    spec: Spec, name: str, base_url: str | None, key_env: str | None
+) -> None:
+    expected = Endpoint(name=name, base_url=base_url or spec.base_url or "", key_env=key_env)
+    assert endpoint(spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Qwen/Qwen3-8B", "'Qwen/Qwen3-8B' needs a base_url, or a name that starts with one of"),
+        ("opnai/gpt-5", "Did you mean 'openai'"),
+        ("openai/", "needs a base_url"),
+        ("sim/", "needs a base_url"),
+    ],
+)
+def test_a_name_that_implies_nothing_is_refused(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        connect(Spec(name), {})
+
+
+@pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": " "}])
+def test_a_missing_key_names_its_variable(environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="the environment variable OPENAI_API_KEY is not set"):
+        connect(Spec("gpt-5"), environ)
+
+
+def test_a_connected_model_sends_what_its_spec_says() -> None:
+    async def run() -> None:
+        async with FakeEndpoint(key=KEY) as fake:
+            spec = Spec("a/b", fake.base_url, "MINE", {"top_k": 1}, {"x-t": "1"}, send_seed=True)
+            model = connect(spec, {"MINE": KEY + "\n"})
+            reply = await model.complete(Request(messages=(user("hi"),), seed=3))
+            await model.close()
+            assert reply.text == "ok"
+            sent = fake.received[0]
+            assert (sent.body["model"], sent.body["top_k"], sent.body["seed"]) == ("a/b", 1, 3)
+            assert sent.headers["x-t"] == "1"
+            assert KEY not in repr(model)
+
+    asyncio.run(run())
+
+
+def test_connecting_costs_no_connection() -> None:
+    assert isinstance(connect(Spec("ollama/qwen3"), {}), HTTPModel)
+
+
+def test_models_with_one_host_and_key_share_an_account() -> None:
+    assert account(Spec("gpt-5")) == account(Spec("openai/o3")) == "api.openai.com OPENAI_API_KEY"
+    assert account(Spec("gpt-5", key_env="B")) == "api.openai.com B"
+    assert account(Spec("m", "http://gpu:8000/v1")) == "gpu:8000"
+    assert account(Spec("sim/h100")) == "sim/h100"
+
+
+def test_prices_come_from_the_spec_the_host_or_the_table() -> None:
+    mine = Price(input_usd_per_mtok=3.0, output_usd_per_mtok=4.0)
+    assert price(Spec("gpt-4o", price=mine)) == mine
+    assert price(Spec("openai/gpt-4o")) == lookup("gpt-4o")
+    assert price(Spec("openrouter/openai/gpt-4o")) == lookup("gpt-4o")
+    assert price(Spec("gpt-4o", "http://127.0.0.1:8000/v1")) == FREE
+    assert price(Spec("gpt-4o", "https://reseller.example.com/v1")) is None
+    assert price(Spec("openai/nobody-knows")) is None
+    assert price(Spec("sim/h100")) == FREE
+
+
+def test_simulated_models_of_a_run_get_the_same_shared_dict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class SimulatedModel:
+        @classmethod
+        def from_preset(cls, preset: str, shared: dict[str, Any]) -> "SimulatedModel":
+            asked.append((preset, shared))
+            return cls()
+
+    module = ModuleType("flashevolve.simulate.model")
+    module.SimulatedModel = SimulatedModel  # type: ignore[attr-defined]  # a stand-in
+    monkeypatch.setitem(sys.modules, "flashevolve.simulate.model", module)
+    shared: dict[str, Any] = {}
+    assert isinstance(connect(Spec("sim/h100"), {}, shared), SimulatedModel)
+    connect(Spec("sim/h100"), {}, shared)
+    assert [preset for preset, _ in asked] == ["h100", "h100"]
+    assert all(given is shared for _, given in asked)

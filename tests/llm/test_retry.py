@@ -1,0 +1,119 @@
+import asyncio
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flashevolve.llm.errors import Fatal, LLMError, RateLimited, Refused, Transient
+from flashevolve.llm.messages import Reply
+from flashevolve.llm.retry import RetryPolicy, with_retries
+from tests.fakes.time_travel import run
+
+OK = Reply(text="ok")
+
+
+class Flaky:
+    """Fails with each error in turn, then answers; notes the number and time of each attempt."""
+
+    def __init__(self, *errors: BaseException) -> None:
+        self.errors = errors
+        self.numbers: list[int] = []
+        self.times_s: list[float] = []
+
+    async def __call__(self, number: int) -> Reply:
+        self.numbers.append(number)
+        self.times_s.append(asyncio.get_running_loop().time())
+        if number <= len(self.errors):
+            raise self.errors[number - 1]
+        return OK
+
+
+def times(errors: Sequence[BaseException], policy: RetryPolicy, seed: int = 0) -> list[float]:
+    attempt = Flaky(*errors)
+    assert run(with_retries(attempt, policy, Random(seed))) is OK
+    return attempt.times_s
+
+
+def test_a_success_is_returned_at_once() -> None:
+    assert times([], RetryPolicy()) == [0.0]
+
+
+def test_retryable_errors_are_tried_again_and_attempts_are_numbered_from_one() -> None:
+    attempt = Flaky(Transient("a"), RateLimited("b"))
+    assert run(with_retries(attempt, RetryPolicy(), Random(0))) is OK
+    assert attempt.numbers == [1, 2, 3]
+
+
+def test_waits_double_with_jitter_of_half() -> None:
+    at_s = times([Transient("x")] * 4, RetryPolicy(first_wait_s=2.0, max_wait_s=8.0))
+    for n, backoff_s in enumerate((2, 4, 8, 8)):
+        assert backoff_s / 2 <= at_s[n + 1] - at_s[n] <= backoff_s
+
+
+@given(st.integers())
+def test_the_same_rng_gives_the_same_waits(seed: int) -> None:
+    errors = [Transient("x"), RateLimited("y", retry_after_s=3.0)]
+    assert times(errors, RetryPolicy(), seed) == times(errors, RetryPolicy(), seed)
+
+
+def test_another_rng_gives_other_waits() -> None:
+    assert times([Transient("x")], RetryPolicy(), 1) != times([Transient("x")], RetryPolicy(), 2)
+
+
+@pytest.mark.parametrize("kind", [RateLimited, Transient])
+def test_a_retry_after_is_honoured(kind: type[RateLimited] | type[Transient]) -> None:
+    at_s = times([kind("x", retry_after_s=30.0)], RetryPolicy())
+    assert 30.5 <= at_s[1] <= 31.0
+
+
+@pytest.mark.parametrize("error", [Fatal("f"), Refused("r"), ValueError("v")])
+def test_what_no_retry_can_mend_is_raised_at_once(error: Exception) -> None:
+    attempt = Flaky(error)
+    with pytest.raises(type(error), match=str(error)) as caught:
+        run(with_retries(attempt, RetryPolicy(), Random(0)))
+    assert caught.value is error
+    assert attempt.numbers == [1]
+
+
+def test_attempts_are_bounded_and_the_last_error_leaves_unchanged() -> None:
+    errors: list[LLMError] = [Transient(str(n), billed_unknown=True) for n in range(1, 9)]
+    attempt = Flaky(*errors)
+    with pytest.raises(Transient, match="6") as caught:
+        run(with_retries(attempt, RetryPolicy(), Random(0)))
+    assert caught.value is errors[5]
+    assert caught.value.__cause__ is None
+    assert attempt.numbers == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
+    attempt = Flaky(RateLimited("daily quota", retry_after_s=86_400.0))
+
+    async def scenario() -> float:
+        with pytest.raises(RateLimited, match="daily quota"):
+            await with_retries(attempt, RetryPolicy(max_total_s=600.0), Random(0))
+        return asyncio.get_running_loop().time()
+
+    assert run(scenario()) == 0.0
+
+
+def test_cancelling_ends_the_wait() -> None:
+    async def scenario() -> None:
+        attempt = Flaky(*[Transient("x")] * 3)
+        task = asyncio.ensure_future(with_retries(attempt, RetryPolicy(), Random(0)))
+        asyncio.get_running_loop().call_later(0.1, task.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert attempt.numbers == [1]
+
+    run(scenario())
+
+
+@given(st.integers(1, 10_000), st.none() | st.floats(0, 1e6), st.integers())
+def test_a_wait_is_never_shorter_than_the_hint_nor_much_longer(
+    attempt: int, hint_s: float | None, seed: int
+) -> None:
+    policy = RetryPolicy()
+    wait_s = policy.wait_s(attempt, hint_s, Random(seed))
+    assert (hint_s or 0.0) < wait_s <= (hint_s or 0.0) + policy.max_wait_s
