@@ -114,7 +114,7 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         counters=counters,
         usage=state.usage,
         usage_by_role=dict(state.usage_by_role),
-        spent=dict(state.ledger.spent),
+        spent=dict(state.ledger.spent.items()),
         wall_s=wall_s if started.simulated else state.t_s,
         virtual_s=state.t_s if started.simulated else None,
     )
@@ -128,5 +128,3 @@ def _test_reason(state: RunState) -> str:
         return ""
     n_test = (state.started.data if state.started else {}).get("test", {}).get("n", 0)
     return "not scored: the run has not finished" if n_test else "there is no test split"
-
-

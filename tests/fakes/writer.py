@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flashevolve import events as ev
+from flashevolve.engine.evaluation import SharedKey
 
 
 class MemoryStore:
@@ -40,5 +41,9 @@ class MemoryStore:
     def journal_outcomes(self, ticket: int) -> list[ev.OutcomeRecorded]:
         return [e for e in self.events(ev.OutcomeRecorded) if e.ticket == ticket]
 
-    def outcomes(self) -> Iterable[ev.OutcomeRecorded]:
-        return self.events(ev.OutcomeRecorded)
+    def shared_scores(self) -> Iterable[tuple[SharedKey, float]]:
+        return [
+            ((e.artifact, e.split, e.example, e.replica), e.score)
+            for e in self.events(ev.OutcomeRecorded)
+            if not e.fresh
+        ]

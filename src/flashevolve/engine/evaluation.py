@@ -9,7 +9,7 @@ task code is an outcome; only what no score can express is raised.
 import asyncio
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,12 +63,11 @@ class EvaluationService:
         self._probes_left = PROBES
         self._probe_message = ""
 
-    def remember(self, outcome: ev.OutcomeRecorded) -> None:
-        """Takes in an outcome that an earlier process recorded."""
-        self._probes_left = 0
-        if not outcome.fresh:
-            key = (outcome.artifact, outcome.split, outcome.example, outcome.replica)
-            self._known[key] = outcome.score
+    def remember(self, scores: Iterable[tuple[SharedKey, float]]) -> None:
+        """Takes in the shared scores that earlier processes recorded."""
+        self._known.update(scores)
+        if self._known:
+            self._probes_left = 0
 
     async def evaluate(
         self, place: Place, artifact: Artifact, split: Split, ids: Sequence[str], *, fresh: bool

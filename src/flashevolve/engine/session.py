@@ -15,7 +15,7 @@ from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.context import BoundContext, Services, Visit
 from flashevolve.engine.engine import Engine, Journals, Options
-from flashevolve.engine.evaluation import EvaluationService, FreshKey
+from flashevolve.engine.evaluation import EvaluationService, FreshKey, SharedKey
 from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import REPAIR, build
 from flashevolve.engine.item import Needs
@@ -49,8 +49,8 @@ class Past(Protocol):
         """Returns the recorded outcomes of one item."""
         ...
 
-    def outcomes(self) -> Iterable[ev.OutcomeRecorded]:
-        """Yields all recorded outcomes."""
+    def shared_scores(self) -> Iterable[tuple[SharedKey, float]]:
+        """Yields the scores of all outcomes that later evaluations may share."""
         ...
 
 
@@ -164,8 +164,7 @@ class Session:
         log.append(resumed, *settled)
         if self._past is None:
             return {}
-        for outcome in self._past.outcomes():
-            evaluation.remember(outcome)
+        evaluation.remember(self._past.shared_scores())
         return {ticket: _journals(self._past, ticket) for ticket in self.state.in_flight}
 
     def _new_engine(

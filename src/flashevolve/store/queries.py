@@ -100,6 +100,16 @@ class Queries(ABC):
         )
         return next((self._event_of(OutcomeRecorded, body) for (body,) in rows), None)
 
+    def shared_scores(self) -> Iterator[tuple[tuple[str, str, str, int], float]]:
+        """Yields (artifact hash, split, example id, replica) and score of all shared outcomes."""
+        yield from (
+            ((artifact, split, example, replica), score)
+            for artifact, split, example, replica, score in self._rows(
+                "SELECT artifact, split, example, replica, json_extract(event, '$.score') "
+                "FROM outcomes WHERE NOT fresh ORDER BY seq"
+            )
+        )
+
     def unsettled_calls(self) -> list[CallReserved]:
         """Returns the calls that were reserved and never settled, by number."""
         rows = self._rows("SELECT reserved FROM calls WHERE settled_seq IS NULL ORDER BY call")

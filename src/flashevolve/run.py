@@ -1,0 +1,242 @@
+"""Run: one durable execution, driven on an event loop of its own or on the caller's.
+
+It opens the store, runs a session, keeps the result or the error, and can be watched and stopped
+from any thread. No signal handler is installed and no logger configured.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from flashevolve import rundir
+from flashevolve.artifact import Artifact
+from flashevolve.config import dump
+from flashevolve.engine.log import Observer
+from flashevolve.engine.session import Session
+from flashevolve.engine.state import RunState
+from flashevolve.events import Record, RunStarted
+from flashevolve.preflight import check_same_run
+from flashevolve.prepare import Prepared, default_run_dir, models_in_words
+from flashevolve.result import Result, result_of
+from flashevolve.store.writer import Mode, StoreWriter
+
+T = TypeVar("T")
+Examples = Sequence[Mapping[str, Any]] | str | Path
+
+
+class Run:
+    """A run in progress, or a finished one.
+
+    It runs in a thread with an event loop of its own from `start` on; `aoptimize` drives it on the
+    caller's. All methods may be called from any thread.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        taken = [path.name for path in rundir.runs_below(Path("runs"))]
+        self._run_id = rundir.new_run_id(datetime.now(), taken)
+        self.dir = default_run_dir(prepared.settings, self._run_id)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._session: Session | None = None
+        self._result: Result | None = None
+        self._error: BaseException | None = None
+        self._stops = 0
+        self._observers: list[Observer] = []
+        self._thread: threading.Thread | None = None
+        self._done = threading.Event()
+
+    # -- watching --------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> RunState | None:
+        """The folded state as it is now; None before the run has opened its store."""
+        return self._session.state if self._session else None
+
+    @property
+    def done(self) -> bool:
+        """True once the run has ended, however it did."""
+        return self._done.is_set()
+
+    def best(self) -> Artifact:
+        """Returns the best confirmed artifact so far; the seed until there is one."""
+        best = self.state.pool.best() if self.state else None
+        return best.artifact if best else self.prepared.seed
+
+    def observe(self, observer: Observer) -> None:
+        """Adds an observer of durable events, called in the run's thread; before `start`."""
+        if self._thread is not None:
+            raise RuntimeError("observe before start; later, use events()")
+        self._observers.append(observer)
+
+    async def events(self) -> AsyncIterator[Record]:
+        """Yields the run's events from the first on, and ends with the run."""
+        seen = 0
+        while True:
+            finished = self.done
+            if rundir.holds_run(self.dir):
+                records = await asyncio.to_thread(_records_after, self.dir, seen)
+                for record in records:
+                    seen = record.seq
+                    yield record
+            if finished:
+                return
+            await asyncio.to_thread(self._done.wait, EVENTS_POLL_S)
+
+    # -- driving ---------------------------------------------------------------------------------
+
+    def start(self) -> "Run":
+        """Starts the run in a thread; returns at once."""
+        main = _virtual if self.prepared.simulated else asyncio.run
+        self._thread = threading.Thread(
+            target=self._in_thread, args=(main,), name="flashevolve-run", daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """First call: stages under way finish, nothing new starts. Second: they are cancelled.
+
+        Either way the run can be resumed.
+        """
+        self._stops += 1
+        loop, session = self._loop, self._session
+        if loop is not None and session is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(session.stop)
+
+    def result(self) -> Result:
+        """Waits for the end and returns the result; raises what ended the run early.
+
+        Interrupted (Ctrl-C), it cancels the run, leaves it resumable, and raises on.
+        """
+        if self._thread is None:
+            self.start()
+        try:
+            self._done.wait()
+        except KeyboardInterrupt:
+            self.stop()
+            self.stop()
+            self._done.wait(INTERRUPT_GRACE_S)
+            raise
+        return self._outcome()
+
+    async def aresult(self) -> Result:
+        """Waits for the end without blocking the loop; cancelled, it cancels the run."""
+        if self._thread is None and not self.prepared.simulated:
+            await self._drive()
+            return self._outcome()
+        if self._thread is None:
+            self.start()
+        try:
+            await asyncio.to_thread(self._done.wait)
+        except asyncio.CancelledError:
+            self.stop()
+            self.stop()
+            raise
+        return self._outcome()
+
+    def _outcome(self) -> Result:
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None, "a run that ended has a result or an error"
+        return self._result
+
+    def _in_thread(self, main: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        try:
+            main(self._drive())
+        except BaseException as error:
+            self._error = self._error or error
+        finally:
+            self._done.set()
+
+    async def _drive(self) -> None:
+        """Opens the store, runs the session, and keeps its result or its error."""
+        self._loop = asyncio.get_running_loop()
+        try:
+            self._result = await self._run()
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._done.set()
+
+    async def _run(self) -> Result:
+        began_s = time.monotonic()
+        mode: Mode = "inline" if self.prepared.simulated else "threaded"
+        resuming = rundir.holds_run(self.dir)
+        writer = (StoreWriter.open if resuming else StoreWriter.create)(self.dir, mode)
+        try:
+            start, state, changes = self._open(writer, resuming)
+            if state.ended is not None and not state.ended.resumable and not changes:
+                return self._report(state, began_s)
+            payload = TypeAdapter(self.prepared.workflow.payload)
+            encode = partial(payload.dump_python, mode="json")
+            session = Session(self.prepared.plan(start, changes), writer, state, encode, writer)
+            for observer in self._observers:
+                session.observe(observer)
+            self._session = session
+            for _ in range(self._stops):
+                session.stop()
+            await session.run()
+            return self._report(state, began_s)
+        finally:
+            writer.close()
+
+    def _open(
+        self, writer: StoreWriter, resuming: bool
+    ) -> tuple[RunStarted, RunState, dict[str, Any]]:
+        """Returns the run's first event, its state so far, and what this process changes."""
+        prepared = self.prepared
+        decode = TypeAdapter(prepared.workflow.payload).validate_python
+        if not resuming:
+            start = replace(prepared.start, run_id=self._run_id)
+            return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
+        start = rundir.first_event(writer, self.dir)
+        now = dump(prepared.settings)
+        check_same_run(self.dir, start.config, now, start.data, prepared.start.data)
+        snapshot = writer.latest_snapshot()
+        after = 0
+        state = RunState(prepared.workflow.new_pool(), prepared.limits, decode)
+        if snapshot is not None:
+            after, data = snapshot
+            pool = type(state.pool).load(data["pool"])
+            state = RunState.load(data, pool, prepared.limits, decode)
+        for record in writer.records(after):
+            state.apply(record)
+        return start, state, _changed(start.config, now)
+
+    def _report(self, state: RunState, began_s: float) -> Result:
+        wall_s = time.monotonic() - began_s
+        result = result_of(state, self.dir, models_in_words(self.prepared.settings), wall_s)
+        rundir.write_result(self.dir, result.to_json())
+        return result
+
+
+EVENTS_POLL_S = 0.2
+"""Between looks into the store: events are watched by people, and a look copies the database."""
+
+INTERRUPT_GRACE_S = 30.0
+"""What an interrupted run gets to settle its calls and close its store."""
+
+
+def _records_after(run_dir: Path, seen: int) -> list[Record]:
+    return list(rundir.read_records(run_dir, seen))
+
+
+def _virtual(main: Coroutine[Any, Any, None]) -> None:
+    from flashevolve.simulate.loop import run_virtual
+
+    run_virtual(main)
+
+
+def _changed(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the top-level tables that a resume changed, as they are now."""
+    return {key: value for key, value in now.items() if key != "run" and recorded.get(key) != value}
