@@ -270,7 +270,7 @@ class StoreWriter(Queries):
             if not self._waiters or self._loop is None:
                 return
             first = self._waiters[0][0]
-            if not self._changed.wait_for(
+            self._changed.wait_for(
                 lambda: self._durable_seq >= first or self._failure is not None, YIELD_S
-            ):
-                self._patience = self._loop.call_later(PATIENCE_S, self._step_aside)
+            )
+            self._patience = self._loop.call_later(PATIENCE_S, self._step_aside)
