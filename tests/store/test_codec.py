@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -106,3 +108,8 @@ def test_a_record_is_one_self_contained_line(event: Event, seq: int, t_s: float)
     line = record_to_json(record)
     assert "\n" not in line
     assert record_from_json(line) == record
+
+
+def test_the_store_imports_without_pydantic() -> None:
+    code = "import sys, flashevolve.store; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

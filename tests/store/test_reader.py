@@ -145,13 +145,36 @@ def test_a_log_started_over_during_the_copy_is_copied_again(
 
     monkeypatch.setattr("flashevolve.store.reader.shutil.copyfile", copy_with_interruption)
     assert len(events(live)) == max(prefixes())
-    assert copies == ["run.sqlite", "run.sqlite-wal", "run.sqlite"]
+    assert copies.count("run.sqlite") == 2
+
+
+def test_a_run_written_and_closed_during_the_copy_is_copied_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    StoreWriter.create(tmp_path).close()
+    copies: list[str] = []
+    copyfile = shutil.copyfile
+
+    def copy_with_interruption(source: Path, target: Path) -> None:
+        copies.append(Path(source).name)
+        if len(copies) == 1:
+            half = Path(source).read_bytes()[:4096]
+            with closing(StoreWriter.open(tmp_path)) as writer:
+                for group in life(20):
+                    writer.append(group, 0.0)
+            Path(target).write_bytes(half)
+        else:
+            copyfile(source, target)
+
+    monkeypatch.setattr("flashevolve.store.reader.shutil.copyfile", copy_with_interruption)
+    assert events(tmp_path) == [event for group in life(20) for event in group]
+    assert copies.count("run.sqlite") == 2
 
 
 def test_a_log_that_never_holds_still_is_given_up(
     crashed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    headers = iter(range(10**6))
-    monkeypatch.setattr(reader, "_header", lambda wal: str(next(headers)).encode())
+    changes = iter(range(10**6))
+    monkeypatch.setattr(reader, "_generation", lambda source, wal: (next(changes), 0))
     with pytest.raises(StoreError, match="changes faster than it can be copied"):
         StoreReader(crashed)

@@ -333,6 +333,30 @@ def child(script: str, *args: str, **kwargs: Any) -> subprocess.Popen[str]:
     )
 
 
+def check_is_a_prefix(run_dir: Path) -> int:
+    """Checks what `APPEND_FOR_EVER` left for holes and halves; returns the number of events."""
+    with StoreReader(run_dir) as store:
+        records = list(store.records())
+    assert [r.seq for r in records] == list(range(1, len(records) + 1))
+    tickets = [r.event.ticket for r in records if isinstance(r.event, StageTaken)]
+    sizes = [len(list(same)) for _, same in itertools.groupby(tickets)]
+    assert sizes == [i % 7 + 1 for i in range(1, len(sizes) + 1)]
+    return len(records)
+
+
+def test_readers_beside_a_writer_at_full_speed_see_growing_prefixes(tmp_path: Path) -> None:
+    with child(APPEND_FOR_EVER, str(tmp_path)) as process:
+        try:
+            assert process.stdout is not None
+            seen = [0]
+            for _ in range(8):
+                durable = int([process.stdout.readline() for _ in range(60)][-1])
+                seen.append(check_is_a_prefix(tmp_path))
+                assert seen[-1] >= max(durable, seen[-2])
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("n_lines", [1, 40, 300])
 def test_a_killed_writer_leaves_a_prefix_with_all_that_was_durable(
     tmp_path: Path, n_lines: int
@@ -341,15 +365,10 @@ def test_a_killed_writer_leaves_a_prefix_with_all_that_was_durable(
         assert process.stdout is not None
         durable = [int(process.stdout.readline()) for _ in range(n_lines)][-1]
         process.kill()
-    with StoreReader(tmp_path) as store:
-        records = list(store.records())
-    assert len(records) >= durable
-    assert [r.seq for r in records] == list(range(1, len(records) + 1))
-    tickets = [r.event.ticket for r in records if isinstance(r.event, StageTaken)]
-    sizes = [len(list(same)) for _, same in itertools.groupby(tickets)]
-    assert sizes == [i % 7 + 1 for i in range(1, tickets[-1] + 1)]
+    n_records = check_is_a_prefix(tmp_path)
+    assert n_records >= durable
     with closing(StoreWriter.open(tmp_path)) as writer_again:
-        assert writer_again.append([taken(1)], 0.0) == len(records) + 1
+        assert writer_again.append([taken(1)], 0.0) == n_records + 1
 
 
 FILL_THE_DISK = """
