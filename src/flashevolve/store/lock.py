@@ -8,6 +8,7 @@ Hazard: POSIX drops a process's file locks when it closes any descriptor of the 
 a writing process may open `lock.sqlite` other than through SQLite.
 """
 
+import errno
 import os
 import sqlite3
 from contextlib import suppress
@@ -34,8 +35,9 @@ class RunLock:
                 path, isolation_level=None, timeout=0.0, check_same_thread=False
             )
             try:
+                _require_writable(path)
                 self._connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 self._connection.close()
                 if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                     raise StoreError(
@@ -60,6 +62,13 @@ class RunLock:
         traceback: TracebackType | None,
     ) -> None:
         self.release()
+
+
+def _require_writable(path: Path) -> None:
+    """Raises `PermissionError` if SQLite could take no more than a shared lock, in silence."""
+    effective = os.access in os.supports_effective_ids
+    if path.exists() and not os.access(path, os.W_OK, effective_ids=effective):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _holder(run_dir: Path) -> str:

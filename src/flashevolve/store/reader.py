@@ -12,6 +12,7 @@ writes a run must ask its `StoreWriter`, and not open a reader on the same run.
 import shutil
 import sqlite3
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -80,23 +81,21 @@ def _copy_consistently(source: Path, target: Path) -> None:
     """
     wal, wal_copy = Path(f"{source}{WAL_SUFFIX}"), Path(f"{target}{WAL_SUFFIX}")
     for _ in range(COPY_ATTEMPTS):
-        before = _header(wal)
+        before = _generation(source, wal)
         shutil.copyfile(source, target)
         wal_copy.unlink(missing_ok=True)
-        if before:
-            try:
-                shutil.copyfile(wal, wal_copy)
-            except FileNotFoundError:  # the writer closed, which moves the log into the database
-                continue
-        if _header(wal) == before:
+        # A missing log was moved into the database by a writer that closed; it counts as changed.
+        with suppress(FileNotFoundError):
+            shutil.copyfile(wal, wal_copy)
+        if _generation(source, wal) == before:
             return
     raise StoreError(f"{source} changes faster than it can be copied. Try again in a moment.")
 
 
-def _header(wal: Path) -> bytes:
-    """Returns the log's header; empty if there is no log or nothing in it."""
-    try:
-        with wal.open("rb") as file:
-            return file.read(WAL_HEADER_BYTES)
-    except FileNotFoundError:
-        return b""
+def _generation(source: Path, wal: Path) -> bytes | tuple[int, int]:
+    """Returns what changes when the log starts over: its header, or the database's own stamp."""
+    with suppress(FileNotFoundError), wal.open("rb") as file:
+        if header := file.read(WAL_HEADER_BYTES):
+            return header
+    found = source.stat()
+    return found.st_mtime_ns, found.st_size

@@ -46,6 +46,8 @@ DDL = (
 MIGRATIONS: tuple[tuple[str, ...], ...] = ()
 """`MIGRATIONS[v - 1]` are the statements that turn version v into v + 1."""
 
+_STAMP = "INSERT OR REPLACE INTO meta (key, value) VALUES ('schema_version', ?)"
+
 
 @contextmanager
 def boundary(path: Path, action: str) -> Iterator[None]:
@@ -128,9 +130,7 @@ def check_tables(connection: sqlite3.Connection, path: Path) -> None:
 def _stamp(connection: sqlite3.Connection) -> None:
     """Writes the schema version where SQLite keeps it and where a person looks for it."""
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-    connection.execute(
-        "INSERT OR REPLACE INTO meta VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),)
-    )
+    connection.execute(_STAMP, (str(SCHEMA_VERSION),))
 
 
 def require_run(run_dir: Path) -> Path:

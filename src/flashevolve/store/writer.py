@@ -222,13 +222,13 @@ class StoreWriter(Queries):
             with self._changed:
                 self._changed.wait_for(lambda: self._gathering.n_rows or self._closing)
                 group, self._gathering = self._gathering, Group()
-                last_seq = self._seq
+                upto = self._seq
             if not group.n_rows:
                 return
             self._write(group)
             with self._changed:
                 if self._failure is None:
-                    self._durable_seq = last_seq
+                    self._durable_seq = upto
                 self._changed.notify_all()
                 if self._waiters and self._loop is not None:
                     # A closed loop has nobody left to wake.
@@ -270,7 +270,7 @@ class StoreWriter(Queries):
             if not self._waiters or self._loop is None:
                 return
             first = self._waiters[0][0]
-            if not self._changed.wait_for(
+            self._changed.wait_for(
                 lambda: self._durable_seq >= first or self._failure is not None, YIELD_S
-            ):
-                self._patience = self._loop.call_later(PATIENCE_S, self._step_aside)
+            )
+            self._patience = self._loop.call_later(PATIENCE_S, self._step_aside)
