@@ -16,7 +16,7 @@ from flashevolve.pools.pareto import ParetoPool
 from flashevolve.pools.pool import Pool
 from flashevolve.replies.errors import ReplyError
 from flashevolve.replies.fences import fenced_text
-from flashevolve.replies.jsons import first_object
+from flashevolve.replies.jsons import first_json_object
 
 __all__ = [  # noqa: RUF022  # reading order
     "Workflow",
@@ -47,6 +47,6 @@ __all__ = [  # noqa: RUF022  # reading order
     "Truncated",
     "Empty",
     "fenced_text",
-    "first_object",
+    "first_json_object",
     "ReplyError",
 ]

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +47,7 @@ class Run:
         self.dir = default_run_dir(prepared.settings, self._run_id)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: Session | None = None
+        self._writer: StoreWriter | None = None
         self._result: Result | None = None
         self._error: BaseException | None = None
         self._stops = 0
@@ -81,14 +83,34 @@ class Run:
         seen = 0
         while True:
             finished = self.done
-            if rundir.holds_run(self.dir):
-                records = await asyncio.to_thread(_records_after, self.dir, seen)
-                for record in records:
-                    seen = record.seq
-                    yield record
+            for record in await self._records_after(seen):
+                seen = record.seq
+                yield record
             if finished:
                 return
             await asyncio.to_thread(self._done.wait, EVENTS_POLL_S)
+
+    async def _records_after(self, seen: int) -> list[Record]:
+        """Reads the log where that is safe: SQLite's locks are the process's, so that a second
+        reader of the file beside our own writer would release them.
+        """
+        if self.done:
+            return await asyncio.to_thread(_read_records, self.dir, seen)
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            return []
+        if loop is asyncio.get_running_loop():
+            return await self._written_after(seen)
+        asked = asyncio.run_coroutine_threadsafe(self._written_after(seen), loop)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(asked), EVENTS_WAIT_S)
+        except TimeoutError:
+            return []
+
+    async def _written_after(self, seen: int) -> list[Record]:
+        if self._writer is None:
+            return []
+        return list(islice(self._writer.records(seen), EVENTS_BATCH))
 
     # -- driving ---------------------------------------------------------------------------------
 
@@ -171,10 +193,11 @@ class Run:
     async def _run(self) -> Result:
         began_s = time.monotonic()
         mode: Mode = "inline" if self.prepared.simulated else "threaded"
-        resuming = rundir.holds_run(self.dir)
-        writer = (StoreWriter.open if resuming else StoreWriter.create)(self.dir, mode)
+        writer = (StoreWriter.open if rundir.holds_run(self.dir) else StoreWriter.create)(
+            self.dir, mode
+        )
         try:
-            start, state, changes = self._open(writer, resuming)
+            start, state, changes = self._open(writer)
             if state.ended is not None and not state.ended.resumable and not changes:
                 return self._report(state, began_s)
             payload = TypeAdapter(self.prepared.workflow.payload)
@@ -182,21 +205,20 @@ class Run:
             session = Session(self.prepared.plan(start, changes), writer, state, encode, writer)
             for observer in self._observers:
                 session.observe(observer)
-            self._session = session
+            self._session, self._writer = session, writer
             for _ in range(self._stops):
                 session.stop()
             await session.run()
             return self._report(state, began_s)
         finally:
+            self._writer = None
             writer.close()
 
-    def _open(
-        self, writer: StoreWriter, resuming: bool
-    ) -> tuple[RunStarted, RunState, dict[str, Any]]:
+    def _open(self, writer: StoreWriter) -> tuple[RunStarted, RunState, dict[str, Any]]:
         """Returns the run's first event, its state so far, and what this process changes."""
         prepared = self.prepared
         decode = TypeAdapter(prepared.workflow.payload).validate_python
-        if not resuming:
+        if writer.seq == 0:
             start = replace(prepared.start, run_id=self._run_id)
             return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
         start = rundir.first_event(writer, self.dir)
@@ -221,13 +243,19 @@ class Run:
 
 
 EVENTS_POLL_S = 0.2
-"""Between looks into the store: events are watched by people, and a look copies the database."""
+"""Between looks into the log: events are watched by people."""
+
+EVENTS_WAIT_S = 5.0
+"""A run that is just ending may close its loop before it answers; then the log is read later."""
+
+EVENTS_BATCH = 1000
+"""Records read at once on the run's own loop, which has other work."""
 
 INTERRUPT_GRACE_S = 30.0
 """What an interrupted run gets to settle its calls and close its store."""
 
 
-def _records_after(run_dir: Path, seen: int) -> list[Record]:
+def _read_records(run_dir: Path, seen: int) -> list[Record]:
     return list(rundir.read_records(run_dir, seen))
 
 

@@ -31,8 +31,9 @@ def new_run_id(now: datetime, taken: Sequence[str] = ()) -> str:
 
 
 def holds_run(run_dir: Path) -> bool:
-    """Says whether a directory holds a run."""
-    return (run_dir / RUN_FILE).is_file()
+    """Says whether a directory holds a run; one killed before its tables were made does not."""
+    file = run_dir / RUN_FILE
+    return file.is_file() and file.stat().st_size > 0
 
 
 def first_event(store: Queries, run_dir: Path) -> RunStarted:

@@ -19,7 +19,7 @@ from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.llm.messages import Message, assistant, user
 from flashevolve.policies.staleness import GapRule, Update, updates_since
 from flashevolve.replies.errors import ReplyError
-from flashevolve.replies.jsons import first_object
+from flashevolve.replies.jsons import first_json_object
 
 BYTES_PER_TOKEN = 4
 """English prose; only used to cap what is shown."""
@@ -142,7 +142,7 @@ def read_verdict(
     text: str, stale: Artifact, current: Artifact
 ) -> tuple[Literal["accept", "patch", "discard"], str, Artifact | None]:
     """Reads a verdict; raises `ReplyError` with one line on what is wrong with it."""
-    answer = first_object(text)
+    answer = first_json_object(text)
     kind = answer.get("verdict")
     reason = str(answer.get("reason", ""))
     if kind == "accept" or kind == "discard":
