@@ -91,8 +91,10 @@ class Run:
             await asyncio.to_thread(self._done.wait, EVENTS_POLL_S)
 
     async def _records_after(self, seen: int) -> list[Record]:
-        """Reads the log where that is safe: SQLite's locks are the process's, so that a second
-        reader of the file beside our own writer would release them.
+        """Reads the log where that is safe.
+
+        SQLite's locks belong to the process: opening the file a second time beside our own writer
+        and closing it again would release the writer's.
         """
         if self.done:
             return await asyncio.to_thread(_read_records, self.dir, seen)
