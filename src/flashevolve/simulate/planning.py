@@ -1,0 +1,83 @@
+"""Planning: what the answer shall look like, from the statements that were attended to.
+
+The request and the standing advice may fill the same slot. What only one of them says holds; where
+they differ one value is drawn, the request's with weight 1 and each mention in the advice with the
+anchoring weight. Advice about a part of a text (bullets, a title) shapes that part where the
+request asks for it; advice about the whole text always applies, and so does harm if it is wrong.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flashevolve.simulate.attention import Dice, ReaderParameters
+from flashevolve.simulate.demands import Demand, Reading, Value, understand
+from flashevolve.simulate.statements import Statement
+
+_ALL_HOLD = frozenset({"ban", "include", "uncounted"})
+"""Slots whose values add up instead of competing."""
+
+_PARTS = frozenset({"title", "postscript"})
+"""Slots that advice fills only if it asks for the part in so many words."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to write."""
+
+    topic: tuple[str, ...]
+    """Words of the request that say what it is about."""
+    values: dict[str, Value]
+    """Slot -> value."""
+    lists: dict[str, tuple[str, ...]]
+    """`ban`, `include` and `uncounted` -> values, all of which hold."""
+
+    def number(self, slot: str) -> int | None:
+        """Returns the count in a slot; None if nothing was asked."""
+        value = self.values.get(slot)
+        return value if isinstance(value, int) else None
+
+    def text(self, slot: str) -> str | None:
+        """Returns the text in a slot; None if nothing was asked."""
+        value = self.values.get(slot)
+        return value if isinstance(value, str) else None
+
+
+def make_plan(
+    advice: Sequence[Statement],
+    request: Sequence[Statement],
+    dice: Dice,
+    parameters: ReaderParameters,
+) -> Plan:
+    """Returns the plan that the attended statements of advice and of request add up to."""
+    offers: dict[str, list[tuple[Value, float]]] = defaultdict(list)
+    topic: list[str] = []
+    asked: set[str] = set()
+    for said in request:
+        asked |= said.stems
+        demands = understand(said).demands
+        if not demands:
+            topic += said.text.rstrip(".!?").split()
+        for demand in demands:
+            offers[demand.slot].append((demand.value, 1.0))
+    for said in advice:
+        reading = understand(said)
+        if reading.condition and not reading.condition & asked:
+            continue
+        for demand in reading.demands:
+            if _applies(demand, reading):
+                offers[demand.slot].append((demand.value, parameters.anchoring))
+    values: dict[str, Value] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    for slot, offered in offers.items():
+        if slot in _ALL_HOLD:
+            lists[slot] = tuple(dict.fromkeys(str(value) for value, _ in offered))
+        elif len({value for value, _ in offered}) == 1:
+            values[slot] = offered[0][0]
+        else:
+            values[slot] = offered[dice.pick(f"slot {slot}", [w for _, w in offered])][0]
+    return Plan(tuple(topic), values, lists)
+
+
+def _applies(demand: Demand, reading: Reading) -> bool:
+    return demand.slot not in _PARTS or reading.creating

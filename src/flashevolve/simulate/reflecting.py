@@ -1,0 +1,75 @@
+"""Reflecting: a new text of instructions from the current one and what feedback says.
+
+The reflector sees its prompt and nothing else. It keeps most of the old statements, takes up one to
+three lessons (those of many traces more often) and answers with the new text in a fenced block.
+Where it finds no lesson it mutates blindly: it turns something that one request said into advice.
+"""
+
+import random
+from collections.abc import Sequence
+
+from flashevolve.simulate.attention import ReaderParameters, misread
+from flashevolve.simulate.lessons import SAME, Lesson, Trace, learn, phrase, traces
+from flashevolve.simulate.sections import Section, first_block, sections
+from flashevolve.simulate.statements import read, relatedness, split, statement
+
+MORE_LESSONS = (0.25, 0.1)
+"""Chances of a second and of a third lesson in one reflection."""
+KNOWN_WEIGHT = 0.3
+"""Weight of a lesson that the text already holds in some form; if taken, it replaces that form."""
+
+
+def reflect(prompt: str, rng: random.Random, parameters: ReaderParameters) -> str:
+    """Returns a reply that ends in the new text, in a fenced block."""
+    parts = sections(prompt)
+    shown = traces(parts)
+    text = list(split(_current(parts)))
+    lessons = learn(shown)
+    chosen = _choose(lessons, text, rng)
+    kept = rewrite(text, rng, parameters)
+    for lesson in chosen:
+        advice = phrase(lesson, rng, parameters)
+        twins = [old for old in kept if relatedness(statement(old), statement(advice)) >= SAME]
+        kept = [old for old in kept if old not in twins]
+        kept.append(advice)
+    if not chosen:
+        kept += _blind(shown, rng)
+    body = "\n".join(dict.fromkeys(kept)) or "\n".join(text)
+    subject = f"{len(chosen)} of {len(lessons)} things that went wrong"
+    return f"The new text takes up {subject}.\n\n```\n{body}\n```"
+
+
+def rewrite(text: Sequence[str], rng: random.Random, parameters: ReaderParameters) -> list[str]:
+    """Returns the statements as they survive a rewriting; long texts lose more of them."""
+    load = max(1.0, len(text) / parameters.capacity_statements)
+    kept = [said for said in text if rng.random() >= parameters.omission_rate * load]
+    return [misread(s, rng) if rng.random() < parameters.misread_rate else s for s in kept]
+
+
+def _current(parts: Sequence[Section]) -> str:
+    """Returns the text to improve: the first fenced block that no example holds."""
+    outside = [p for p in parts if not p.about("example", "input", "output", "feedback")]
+    return first_block(outside) or first_block(parts) or ""
+
+
+def _choose(lessons: Sequence[Lesson], text: Sequence[str], rng: random.Random) -> list[Lesson]:
+    """Draws up to three lessons, those of many traces and those not yet known more often."""
+    left = list(lessons)
+    chosen: list[Lesson] = []
+    wanted = 1 + sum(rng.random() < chance for chance in MORE_LESSONS)
+    while left and len(chosen) < wanted:
+        weights = [one.n_traces * (KNOWN_WEIGHT if _known(one, text) else 1.0) for one in left]
+        pick = rng.choices(range(len(left)), weights)[0]
+        chosen.append(left.pop(pick))
+    return chosen
+
+
+def _known(lesson: Lesson, text: Sequence[str]) -> bool:
+    said = statement(lesson.said)
+    return any(relatedness(statement(old), said) >= SAME for old in text)
+
+
+def _blind(shown: Sequence[Trace], rng: random.Random) -> list[str]:
+    """Returns advice that repeats a part of some request."""
+    seen = [said.text for trace in shown for said in read(trace.inputs)]
+    return [rng.choice(seen)] if seen else []

@@ -1,0 +1,77 @@
+"""Repairing: a verdict on a text that was written against an older state.
+
+The repairer compares the stale text with the current one, statement by statement, as far as its
+attention reaches. What the current text already says need not be said again; what only the stale
+text says is worth a patch. It answers with one JSON object.
+"""
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+
+from flashevolve.simulate.attention import ReaderParameters
+from flashevolve.simulate.lessons import SAME
+from flashevolve.simulate.reflecting import rewrite
+from flashevolve.simulate.sections import Section, sections
+from flashevolve.simulate.statements import relatedness, split, statement
+
+DEFAULT_COMPONENT = "system"
+"""The name of a text that the prompt shows without a name."""
+
+_NAME = re.compile(r"^\W*(?:component\W+)?([\w./-]+)\W*$", re.IGNORECASE)
+_NAMED = re.compile(r'"components"\s*:\s*\{\s*"([\w./-]+)"')
+
+
+def repair(prompt: str, rng: random.Random, parameters: ReaderParameters) -> str:
+    """Returns a JSON object with `verdict`, `reason` and, for a patch, `components`."""
+    parts = sections(prompt)
+    named = _NAMED.search(prompt)
+    default = named[1] if named and named[1] != "name" else DEFAULT_COMPONENT
+    stale = _texts([p for p in parts if p.about("stale")], default)
+    current = _texts([p for p in parts if p.about("current", "base", "latest")], default)
+    patched: dict[str, str] = {}
+    n_new = n_missing = 0
+    for name, text in stale.items():
+        old, now = split(text), split(current.get(name, ""))
+        reach = min(1.0, 2 * parameters.capacity_statements / max(1, len(old) + len(now)))
+        new = [said for said in old if not _covered(said, now, reach, rng)]
+        n_new += len(new)
+        n_missing += sum(not _covered(said, old, reach, rng) for said in now)
+        merged = rewrite([*now, *new], rng, parameters)
+        patched[name] = "\n".join(dict.fromkeys(merged)) or text
+    if n_new == 0:
+        verdict, reason = "discard", "The current text already says all of it."
+    elif n_missing == 0:
+        verdict, reason = "accept", "It holds everything that the current text says, and more."
+    else:
+        verdict = "patch"
+        reason = f"It adds {n_new} statements and lacks {n_missing} of the current text."
+    if rng.random() < parameters.wrong_rate:
+        verdict = rng.choice([v for v in ("accept", "patch", "discard") if v != verdict])
+    reply: dict[str, object] = {"verdict": verdict, "reason": reason}
+    if verdict == "patch":
+        reply["components"] = patched
+    return json.dumps(reply, ensure_ascii=False)
+
+
+def _covered(said: str, by: Sequence[str], reach: float, rng: random.Random) -> bool:
+    """Tells whether a text says the same, as far as the reader notices."""
+    one = statement(said)
+    same = any(said == b or relatedness(one, statement(b)) >= SAME for b in by)
+    return same and rng.random() < reach
+
+
+def _texts(parts: Sequence[Section], default: str) -> Mapping[str, str]:
+    """Returns component name -> text: one per subsection or per fenced block with a caption."""
+    found: dict[str, str] = {}
+    for part in parts:
+        own = _NAME.match(part.path[-1]) if len(part.path) > 1 else None
+        heading = own[1] if own and not re.search(r"(?i)stale|current", own[1]) else default
+        if part.blocks:
+            for caption, block in part.blocks:
+                named = _NAME.match(caption)
+                found[named[1] if named and heading == default else heading] = block
+        elif part.text.strip():
+            found[heading] = part.text
+    return found
