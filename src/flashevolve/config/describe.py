@@ -55,8 +55,8 @@ def _keys(cls: type, prefix: str) -> Iterator[Key]:
             yield Key(
                 "models.<role>", "table, list of tables, or text", "",
                 "Model of one role (task, reflect, repair, judge, embed); what it leaves out is "
-                "taken from [model], a table such as extra_body as a whole. Several models share the "
-                "requests by weight.",
+                "taken from [model], a table such as extra_body as a whole. Several models share "
+                "the requests by weight.",
             )  # fmt: skip
         elif table is Price:
             yield Key(key, "table", "", docs.get(name, ""))
