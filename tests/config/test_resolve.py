@@ -270,6 +270,15 @@ def test_an_override_is_as_good_as_a_line_in_the_file(tree: dict[str, Any], key:
     assert {k: v for k, v in merged.items() if k in without} == without
 
 
+def test_the_example_of_the_documentation_is_valid() -> None:
+    example = Path(__file__).parents[2] / "examples" / "instructions"
+    tree = load(example / "run.toml")
+    settings = resolve({**tree, "algorithm": BEAM, "artifact": {"system": "text"}}, example)
+    assert settings.data.train == example / "train.jsonl"
+    assert settings.role("reflect") == (Model("sim/h100-qwen3-8b"),)
+    assert not settings.budget.empty
+
+
 def test_a_file_with_overrides_becomes_settings(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
         f'algorithm = "{BEAM}"\n[model]\nname = "sim/h100-qwen3-8b"\n[budget]\nmetric_calls = 9\n'
