@@ -30,15 +30,21 @@ def _price(input_usd: float, output_usd: float) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"name": ""}, r"^Model: name: String should have at least 1 character, found ''$"),
-        ({"timeout_s": 0}, r"^Model: timeout_s: expected greater than 0, found 0$"),
+        ({"name": ""}, r"^Model: name: expected some text, found ''$"),
+        ({"timeout_s": 0}, r"^Model: timeout_s: expected a number greater than 0, found 0$"),
         ({"timeout_s": "5"}, r"^Model: timeout_s: expected a number, found '5'$"),
         ({"timeout_s": float("nan")}, r"^Model: timeout_s: expected a finite number, found nan$"),
         ({"max_output_tokens": True}, r"^Model: max_output_tokens: expected a whole number, fou"),
-        ({"temperature": 2.5}, r"^Model: temperature: expected less than or equal to 2, found"),
-        ({"weight": -1}, r"^Model: weight: expected greater than 0, found -1$"),
+        (
+            {"temperature": 2.5},
+            r"^Model: temperature: expected a number less than or equal to 2, found",
+        ),
+        ({"weight": -1}, r"^Model: weight: expected a number greater than 0, found -1$"),
         ({"price": 3}, r"^Model: price: expected a table, found 3$"),
-        ({"price": _price(-1, 1)}, r"^Model: price\.input_usd_per_mtok: expected greater than or"),
+        (
+            {"price": _price(-1, 1)},
+            r"^Model: price\.input_usd_per_mtok: expected a number greater than or",
+        ),
         ({"base_url": "127.0.0.1:8000"}, r"^Model: base_url: expected an http or https URL"),
         ({"tiemout_s": 3}, r"^Model: tiemout_s: unknown key\. Did you mean 'timeout_s'\?"),
     ],
