@@ -14,8 +14,8 @@
 
 Differences from GEPA's implementation (0.1.4), each with a test: replies that are empty or hold no
 fenced text are not adopted; a child identical to any candidate ends as a no-op; ancestors that all
-score zero do not stop a merge; an example that padding repeats in a minibatch counts once; order
-never depends on the hash seed.
+score zero do not stop a merge; an example that padding repeats in a minibatch counts once; a step
+that is skipped has moved the component pointer; order never depends on the hash seed.
 """
 
 import warnings
@@ -39,7 +39,6 @@ from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.engine.item import Commit, End, Item, Minimum, Needs
 from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
-from flashevolve.errors import DataError
 from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.llm.messages import assistant, user
 from flashevolve.pools.pareto import ParetoPool, insert, pareto
@@ -55,11 +54,6 @@ class GEPAWorkflow(Workflow[Step]):
     payload = Step
 
     def __init__(self, config: GEPA, setup: Setup) -> None:
-        if not setup.train_ids or not setup.val_ids:
-            raise DataError(
-                "GEPA reflects on train and selects on val: expected examples in both, got "
-                f"{len(setup.train_ids)} and {len(setup.val_ids)}; add some, or split the data"
-            )
         if config.merge and len(setup.seed) == 1:
             warnings.warn(
                 "merge=True has no effect: a merge combines changes to different components, and "
