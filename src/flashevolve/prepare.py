@@ -139,7 +139,6 @@ def prepare(
         run = load_function(settings.task.run, base, key="task.run")
     if score is None:
         score = score_function(settings.task, base)
-    metered = settings.task.metered
     task = Task(
         train=splits.train,
         val=splits.val,
@@ -149,7 +148,7 @@ def prepare(
         score=score,
         failure_score=settings.task.failure_score,
         perfect_score=settings.task.perfect_score,
-        metered=run is None if metered is None else metered,
+        metered=settings.task.all_metered,
     )
     if not settings.artifact:
         raise ConfigError(
