@@ -88,7 +88,8 @@ class Engine:
         self._stopping = False
         self._cancelling = False
         self._failure: BaseException | None = None
-        self._item_failures = FailureStreak("items")
+        self._item_failures = {s.name: FailureStreak("items") for s in graph.stages}
+        """By stage: rollouts that succeed say nothing about a reflecting model that is down."""
         self._queue_what_was_in_flight()
 
     # -- life ------------------------------------------------------------------------------------
@@ -316,23 +317,26 @@ class Engine:
         except Fatal as error:
             self._failure = RunStopped(str(error))
         except LLMError as error:
-            self._fail_item(visit, f"{error.kind}: {error}")
+            self._fail_item(visit, error)
         except BaseException as error:
             self._failure = error
         self._tasks.pop(item.ticket, None)
         self._funds.settled()
         self._wake.set()
 
-    def _fail_item(self, visit: Visit, message: str) -> None:
+    def _fail_item(self, visit: Visit, error: LLMError) -> None:
+        message = f"{error.kind}: {error}"
         self._finish(visit, "failed", message)
-        if self._item_failures.failed(f"{visit.stage}: {message}"):
+        streak = self._item_failures[visit.stage]
+        # By kind alone: many endpoints put the request's id into their text.
+        if streak.failed(error.kind):
             self._failure = RunStopped(
-                f"the last {self._item_failures.n} steps failed the same way, in stage "
+                f"the last {streak.n} steps failed the same way, in stage "
                 f"{visit.stage!r}: {message}. Mend the cause, then resume the run"
             )
 
     def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
-        self._item_failures.succeeded()
+        self._item_failures[visit.stage].succeeded()
         match result:
             case Verdict():
                 self._after_repair(item, visit, result)
