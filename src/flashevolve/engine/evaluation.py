@@ -99,6 +99,9 @@ class EvaluationService:
         if fresh:
             return await self._journaled(place, artifact, split, example, place.ticket, True)
         key = (artifact.hash, split, example.id, 0)
+        if (place.stage, place.visit, artifact.hash, example.id, 0) in place.journal:
+            # Paid for by this very visit before its process died: it must be counted again.
+            return await self._journaled(place, artifact, split, example, 0, False)
         while key not in self._known:
             if key in self._under_way:
                 # Whoever runs it may fail or be cancelled; then it is ours to run.
@@ -191,24 +194,28 @@ class EvaluationService:
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
     async def _score(self, example: Example, output: Any) -> Outcome:
-        if isinstance(output, Outcome):
-            return output
         try:
-            scored = await self._code.call(self.task.score, example, output)
+            scored = output
+            if not isinstance(output, Outcome):
+                scored = await self._code.call(self.task.score, example, output)
             outcome = as_outcome(scored, output)
         except Exception as error:
             message = f"score raised {type(error).__name__}: {error}"
-            if self._metric_failures.failed(message):
+            # Whatever they say: texts tend to name the example.
+            if self._metric_failures.failed("raised"):
                 raise TaskError(
-                    f"the metric failed {self._metric_failures.n} times in a row: {message} "
-                    f"(last example {example.id!r}). Mend it and resume the run"
+                    f"the metric failed {self._metric_failures.n} times in a row: "
+                    f"{_one_line(message)} (last example {example.id!r}). "
+                    "Mend it and resume the run"
                 ) from error
             return replace(self._failed(message), output=output)
         self._metric_failures.succeeded()
         return outcome
 
     def _failed(self, message: str) -> Outcome:
-        return Outcome(score=self.task.failure_score, error=message, feedback=message)
+        return Outcome(
+            score=self.task.failure_score, error=_one_line(message), feedback=message
+        )
 
 
 class _Guarded:
@@ -251,16 +258,25 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
 def as_outcome(scored: Any, output: Any) -> Outcome:
     """Accepts what a metric may return: a number, (number, feedback) or an `Outcome`."""
     if isinstance(scored, Outcome):
-        return scored if scored.output is not None else replace(scored, output=output)
+        shown = output if scored.output is None and scored is not output else scored.output
+        return replace(scored, score=_finite(scored.score), output=shown)
     feedback = ""
     if isinstance(scored, tuple):
         if len(scored) != 2 or not isinstance(scored[1], str):
             raise TypeError(f"expected float, (float, feedback) or Outcome, got {scored!r:.80}")
         scored, feedback = scored
-    number = float(scored)
+    return Outcome(score=_finite(scored), output=output, feedback=feedback)
+
+
+def _finite(score: Any) -> float:
+    number = float(score)
     if not math.isfinite(number):
         raise ValueError(f"the score is {number}; expected a finite number")
-    return Outcome(score=number, output=output, feedback=feedback)
+    return number
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
 
 
 def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
