@@ -67,7 +67,9 @@ class Prepared:
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
-            retry=RetryPolicy(),
+            retry=RetryPolicy(
+                max_attempts=1 + limits.retries, first_wait_s=limits.retry_wait_s
+            ),
             start=start,
             changes=changes,
         )
