@@ -6,8 +6,9 @@ import pytest
 from flashevolve.config import Budget, Model, Settings
 from flashevolve.data.loaders import Splits, load_splits
 from flashevolve.data.metrics import score_function
+from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError
-from flashevolve.preflight import Minimum, check_overlap, check_same_run, preflight
+from flashevolve.preflight import check_overlap, check_same_run, preflight
 
 MINIMUM = Minimum(metric_calls=26, why="10 for the seed on val + 2 x 3 + 10 for one step")
 

@@ -20,6 +20,7 @@ from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.events import RunStarted
 from flashevolve.llm.calls import Endpoint
+from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.registry import account, connect
 from flashevolve.llm.registry import price as price_of
@@ -111,9 +112,9 @@ class Prepared:
                     "max_output_tokens": model.max_output_tokens,
                     "temperature": model.temperature,
                     "reasoning_effort": model.reasoning_effort,
-                    "timeout_s": model.timeout_s,
                 },
                 weight=model.weight,
+                deadline=TailDeadline(model.timeout_s),
             )
 
         settings = self.settings

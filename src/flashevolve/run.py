@@ -135,6 +135,10 @@ class Run:
         if loop is not None and session is not None and not loop.is_closed():
             loop.call_soon_threadsafe(session.stop)
 
+    def wait(self, timeout_s: float) -> bool:
+        """Waits for the end, at most so long; returns whether it came."""
+        return self._done.wait(timeout_s)
+
     def result(self) -> Result:
         """Waits for the end and returns the result; raises what ended the run early.
 

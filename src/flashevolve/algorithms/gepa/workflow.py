@@ -122,6 +122,8 @@ class GEPAWorkflow(Workflow[Step]):
         are shared.
         """
         step, strict = item.payload, self.config.acceptance == "strict"
+        if end := _no_op(_child(step), ctx.pool):
+            return end
         if step.split == "val":
             parents = [ctx.pool.candidates[p].scores for p in step.parents]
             old, strict = max(_sum(scores, step) for scores in parents), False
@@ -144,17 +146,15 @@ class GEPAWorkflow(Workflow[Step]):
     async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Scores the child on the whole validation set."""
         child = _child(item.payload)
-        if end := _no_op(child, ctx.pool):
+        if end := _no_op(child, ctx.pool) or self._merged_enough(item, ctx.pool):
             return end
-        if item.source == "merge" and merges_used_up(pareto(ctx.pool), self.config):
-            return End("rejected", f"{self.config.merge_max} merges were admitted meanwhile")
         outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
         return item.with_payload(scores={e: outcomes[e].score for e in self.setup.val_ids})
 
     def commit(self, item: Item[Step], pool: Pool) -> Commit | End:
         """Admits the child with its scores; an admitted mutation makes a merge due."""
         pool, step, child = pareto(pool), item.payload, _child(item.payload)
-        if end := _no_op(child, pool):
+        if end := _no_op(child, pool) or self._merged_enough(item, pool):
             return end
         ops = (
             insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket),
@@ -171,6 +171,11 @@ class GEPAWorkflow(Workflow[Step]):
         """Returns the step with the patched child of `base`, to be screened where it was."""
         patch = replace(item.payload, parents=(base.id,), child=artifact.to_json())
         return replace(patch, base_scores=None, scores={})
+
+    def _merged_enough(self, item: Item[Step], pool: Pool) -> End | None:
+        if item.source == "merge" and merges_used_up(pareto(pool), self.config):
+            return End("rejected", f"{self.config.merge_max} merges were admitted meanwhile")
+        return None
 
     def _evaluate_needs(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0

@@ -1,0 +1,5 @@
+"""`python -m flashevolve` is the command line."""
+
+from flashevolve.cli.main import main
+
+main()
