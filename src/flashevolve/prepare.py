@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flashevolve._version import __version__
@@ -44,7 +43,7 @@ class Prepared:
     seed: Artifact
     simulated: bool
     start: RunStarted
-    """The first event of a new run; its `run_id` is filled in by whoever names the run."""
+    """The first event of a new run; its `run_id` is filled in by whoever knows the directory."""
 
     @property
     def limits(self) -> dict[Resource, float]:
@@ -68,9 +67,7 @@ class Prepared:
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
-            retry=RetryPolicy(
-                max_attempts=1 + limits.retries, first_wait_s=limits.retry_wait_s
-            ),
+            retry=RetryPolicy(max_attempts=1 + limits.retries, first_wait_s=limits.retry_wait_s),
             start=start,
             changes=changes,
         )
@@ -237,8 +234,3 @@ def models_in_words(settings: Settings) -> str:
     names = [settings.model.name] if settings.model else []
     names += [m.name for models in settings.models.values() for m in models]
     return ", ".join(dict.fromkeys(names))
-
-
-def default_run_dir(settings: Settings, run_id: str) -> Path:
-    """Returns where a run lives that names no directory."""
-    return settings.run.dir or Path("runs") / run_id

@@ -25,7 +25,7 @@ from flashevolve.engine.session import Session
 from flashevolve.engine.state import RunState
 from flashevolve.events import Record, RunStarted
 from flashevolve.preflight import check_same_run
-from flashevolve.prepare import Prepared, default_run_dir, models_in_words
+from flashevolve.prepare import Prepared, models_in_words
 from flashevolve.result import Result, result_of
 from flashevolve.store.writer import Mode, StoreWriter
 
@@ -42,9 +42,7 @@ class Run:
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
-        taken = [path.name for path in rundir.runs_below(Path("runs"))]
-        self._run_id = rundir.new_run_id(datetime.now(), taken)
-        self.dir = default_run_dir(prepared.settings, self._run_id)
+        self.dir = prepared.settings.run.dir or rundir.new_run_dir(Path("runs"), datetime.now())
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: Session | None = None
         self._writer: StoreWriter | None = None
@@ -225,7 +223,7 @@ class Run:
         prepared = self.prepared
         decode = TypeAdapter(prepared.workflow.payload).validate_python
         if writer.seq == 0:
-            start = replace(prepared.start, run_id=self._run_id)
+            start = replace(prepared.start, run_id=self.dir.resolve().name)
             return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
         start = rundir.first_event(writer, self.dir)
         now = dump(prepared.settings)

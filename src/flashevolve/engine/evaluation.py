@@ -222,9 +222,7 @@ class EvaluationService:
         return outcome
 
     def _failed(self, message: str) -> Outcome:
-        return Outcome(
-            score=self.task.failure_score, error=_one_line(message), feedback=message
-        )
+        return Outcome(score=self.task.failure_score, error=_one_line(message), feedback=message)
 
 
 class _Guarded:
