@@ -16,7 +16,7 @@ from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 from tests.fakes.endpoint import Endpoint, Received, Step, answer
 
-DATA = generate(seed=3, n_train=8, n_val=4, n_test=3)
+DATA: dict[str, Any] = dict(generate(seed=3, n_train=8, n_val=4, n_test=3))
 READER = TextReader()
 PRICE = fe.Price(input_usd_per_mtok=1.0, output_usd_per_mtok=2.0)
 
