@@ -101,11 +101,15 @@ class Run:
             return []
         if loop is asyncio.get_running_loop():
             return await self._written_after(seen)
-        asked = asyncio.run_coroutine_threadsafe(self._written_after(seen), loop)
+        reading = self._written_after(seen)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(asked), EVENTS_WAIT_S)
-        except TimeoutError:
+            asked = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(reading, loop))
+        except RuntimeError:  # closed just now
+            reading.close()
             return []
+        # A loop that ends cancels what it was asked, or never comes to it; then the file is read.
+        await asyncio.wait([asked], timeout=EVENTS_WAIT_S)
+        return asked.result() if asked.done() and not asked.cancelled() else []
 
     async def _written_after(self, seen: int) -> list[Record]:
         if self._writer is None:
