@@ -1,16 +1,18 @@
-"""A small evolution against a loopback endpoint that answers as task, reflecting or repairing model.
+"""A small evolution against a loopback endpoint that plays the task, reflect and repair models.
 
 The endpoint's answers depend on nothing but the request's body, so that a run that is killed and
 resumed meets the same world as one that is not.
 """
 
 import json
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import flashevolve as fe
+from flashevolve import events as ev
 from flashevolve.llm.messages import Message
 from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
@@ -62,3 +64,34 @@ def evolution(endpoint: Endpoint | str, run_dir: Path, **options: Any) -> dict[s
         "run_dir": run_dir,
         **options,
     }
+
+
+ANSWERED = ("ok", "refused", "truncated", "empty")
+
+
+def asked_again(records: Iterable[ev.Record]) -> list[ev.CallReserved]:
+    """Returns the calls that were sent although the log already held their answer."""
+    reserved: dict[int, ev.CallReserved] = {}
+    answered: set[tuple[object, ...]] = set()
+    again: list[ev.CallReserved] = []
+    for record in records:
+        match record.event:
+            case ev.CallReserved() as call:
+                reserved[call.call] = call
+                if _key(call) in answered:
+                    again.append(call)
+            case ev.CallSettled(call=number, status=status) if status in ANSWERED:
+                answered.add(_key(reserved[number]))
+    return again
+
+
+def _key(call: ev.CallReserved) -> tuple[object, ...]:
+    return (
+        call.ticket,
+        call.stage,
+        call.visit,
+        call.map_key,
+        call.name,
+        call.request_hash,
+        call.occurrence,
+    )
