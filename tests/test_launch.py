@@ -355,9 +355,9 @@ def test_fewer_failures_in_a_row_are_data_with_feedback(tmp_path: Path) -> None:
 
 def test_a_metric_that_fails_on_the_first_output_stops_before_the_sweep(tmp_path: Path) -> None:
     score = failing_after(0, lambda n: KeyError("answer"))
-    with Endpoint(read_and_answer) as endpoint:
-        with pytest.raises(fe.FlashEvolveError, match="the metric failed on its first output"):
-            fe.optimize(**evolution(endpoint, tmp_path / "run", score=score))
+    first = pytest.raises(fe.FlashEvolveError, match="the metric failed on its first output")
+    with Endpoint(read_and_answer) as endpoint, first:
+        fe.optimize(**evolution(endpoint, tmp_path / "run", score=score))
     assert len(endpoint.received) == 1
 
 
