@@ -33,7 +33,8 @@ class Visit:
     priority: tuple[int, ...]
     needs: Needs
     calls: Journal = field(default_factory=dict)
-    outcomes: Mapping[FreshKey, ev.OutcomeRecorded] = field(default_factory=dict)
+    outcomes: dict[FreshKey, ev.OutcomeRecorded] = field(default_factory=dict)
+    """Recorded for this item, by this process too."""
     metric_calls: int = 0
     """Spent so far; at most `needs.metric_calls`."""
 
