@@ -93,6 +93,7 @@ class Session:
         self._past = past
         self._observers: list[Observer] = []
         self._engine: Engine | None = None
+        self._testing: asyncio.Future[None] | None = None
         self._stop_requests = 0
 
     def observe(self, observer: Observer) -> None:
@@ -104,6 +105,8 @@ class Session:
         self._stop_requests += 1
         if self._engine is not None:
             self._obey(self._engine)
+        if self._testing is not None and self._stop_requests > 1:
+            self._testing.cancel()
 
     def _obey(self, engine: Engine) -> None:
         if self._stop_requests == 1:
@@ -129,11 +132,14 @@ class Session:
             self._obey(engine)
             try:
                 reason = await engine.run()
+                if reason != "stop" and not await self._scored_test(log, funds, services):
+                    reason = "stop"
+            except asyncio.CancelledError:
+                self._end(log, "stop", True, "cancelled")
+                raise
             except BaseException as error:
                 self._end(log, "failed", True, f"{type(error).__name__}: {error}")
                 raise
-            if reason != "stop":
-                await self._score_test(log, funds, services)
             self._end(log, reason, reason == "stop", "")
             return reason
         finally:
@@ -195,14 +201,28 @@ class Session:
         if not n_test or not funds.ledger.limits.keys() & {"tokens", "usd"}:
             return
 
-        def measure(_: ev.Record) -> None:
-            if not funds.aside and self.state.first_cost:
+        def measure(_: ev.Record | None = None) -> None:
+            first = self.state.first_cost
+            if first and not funds.aside and self._testing is None:
                 share = 2 * ASIDE_MARGIN * n_test / max(1, n_val)
-                funds.aside = {r: share * cost for r, cost in self.state.first_cost.items()}
+                # Scoring on test is no metric call.
+                funds.aside = {"tokens": share * first["tokens"], "usd": share * first["usd"]}
 
+        measure()
         log.observe(measure)
 
     # -- ending ----------------------------------------------------------------------------------
+
+    async def _scored_test(self, log: EventLog, funds: Funds, services: Services) -> bool:
+        """Scores on the test split; False if a second `stop` cancelled it."""
+        self._testing = asyncio.ensure_future(self._score_test(log, funds, services))
+        try:
+            await self._testing
+        except asyncio.CancelledError:
+            if self._stop_requests > 1:
+                return False
+            raise
+        return True
 
     async def _score_test(self, log: EventLog, funds: Funds, services: Services) -> None:
         """Scores seed and best on the test split, once each, seed first."""
@@ -236,7 +256,7 @@ class Session:
             priority=(-len(self._plan.workflow.stages) - 1, ticket),
             needs=Needs(metric_calls=len(ids)),
             calls=calls,
-            outcomes=outcomes,
+            outcomes=dict(outcomes),
         )
         context = BoundContext(services, visit)
         try:
