@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from flashevolve._version import __version__
@@ -45,7 +44,7 @@ class Prepared:
     seed: Artifact
     simulated: bool
     start: RunStarted
-    """The first event of a new run; its `run_id` is filled in by whoever names the run."""
+    """The first event of a new run; its `run_id` is filled in by whoever knows the directory."""
     prices: Mapping[str, Price]
     """By model name; a resumed run keeps those that it began with."""
 
@@ -79,7 +78,7 @@ class Prepared:
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
-            retry=RetryPolicy(),
+            retry=RetryPolicy(max_attempts=1 + limits.retries, first_wait_s=limits.retry_wait_s),
             start=start,
             reuse=reuse,
             changes=changes,
@@ -258,8 +257,3 @@ def _first_event(
 def models_in_words(settings: Settings) -> str:
     """Returns the models' names, the default first, for one line of a report."""
     return ", ".join(dict.fromkeys(model.name for model in all_models(settings)))
-
-
-def default_run_dir(settings: Settings, run_id: str) -> Path:
-    """Returns where a run lives that names no directory."""
-    return settings.run.dir or Path("runs") / run_id

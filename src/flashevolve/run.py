@@ -28,7 +28,7 @@ from flashevolve.errors import ConfigError
 from flashevolve.events import Record, RunStarted
 from flashevolve.llm.calls import Reuse
 from flashevolve.preflight import check_same_run
-from flashevolve.prepare import Prepared, default_run_dir, models_in_words
+from flashevolve.prepare import Prepared, models_in_words
 from flashevolve.result import Result, result_of
 from flashevolve.store.reader import StoreReader
 from flashevolve.store.writer import Mode, StoreWriter
@@ -46,9 +46,7 @@ class Run:
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
-        taken = [path.name for path in rundir.runs_below(Path("runs"))]
-        self._run_id = rundir.new_run_id(datetime.now(), taken)
-        self.dir = default_run_dir(prepared.settings, self._run_id)
+        self.dir = prepared.settings.run.dir or rundir.new_run_dir(Path("runs"), datetime.now())
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: Session | None = None
         self._writer: StoreWriter | None = None
@@ -107,11 +105,15 @@ class Run:
             return []
         if loop is asyncio.get_running_loop():
             return await self._written_after(seen)
-        asked = asyncio.run_coroutine_threadsafe(self._written_after(seen), loop)
+        reading = self._written_after(seen)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(asked), EVENTS_WAIT_S)
-        except TimeoutError:
+            asked = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(reading, loop))
+        except RuntimeError:  # closed just now
+            reading.close()
             return []
+        # A loop that ends cancels what it was asked, or never comes to it; then the file is read.
+        await asyncio.wait([asked], timeout=EVENTS_WAIT_S)
+        return asked.result() if asked.done() and not asked.cancelled() else []
 
     async def _written_after(self, seen: int) -> list[Record]:
         if self._writer is None:
@@ -242,7 +244,7 @@ class Run:
         prepared = self.prepared
         decode = TypeAdapter(prepared.workflow.payload).validate_python
         if writer.seq == 0:
-            start = replace(prepared.start, run_id=self._run_id)
+            start = replace(prepared.start, run_id=self.dir.resolve().name)
             return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
         start = rundir.first_event(writer, self.dir)
         now = dump(prepared.settings)

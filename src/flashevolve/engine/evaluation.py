@@ -194,25 +194,27 @@ class EvaluationService:
 
     async def _score(self, example: Example, output: Any) -> Outcome:
         try:
-            if isinstance(output, Outcome):
-                return as_outcome(output, None)
-            scored = await self._code.call(self.task.score, example, output)
+            scored = output
+            if not isinstance(output, Outcome):
+                scored = await self._code.call(self.task.score, example, output)
             outcome = as_outcome(scored, output)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             message = f"score raised {type(error).__name__}: {error}"
-            if self._metric_failures.failed(message):
+            # By type alone: texts tend to name the example.
+            if self._metric_failures.failed(type(error).__name__):
                 raise TaskError(
-                    f"the metric failed {self._metric_failures.n} times in a row: {message} "
-                    f"(last example {example.id!r}). Mend it and resume the run"
+                    f"the metric failed {self._metric_failures.n} times in a row: "
+                    f"{_one_line(message)} (last example {example.id!r}). "
+                    "Mend it and resume the run"
                 ) from error
             return replace(self._failed(message), output=output)
         self._metric_failures.succeeded()
         return outcome
 
     def _failed(self, message: str) -> Outcome:
-        return Outcome(score=self.task.failure_score, error=message, feedback=message)
+        return Outcome(score=self.task.failure_score, error=_one_line(message), feedback=message)
 
 
 class _Guarded:
@@ -255,21 +257,25 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
 def as_outcome(scored: Any, output: Any) -> Outcome:
     """Accepts what a metric may return: a number, (number, feedback) or an `Outcome`."""
     if isinstance(scored, Outcome):
-        _require_finite(scored.score)
-        return scored if scored.output is not None else replace(scored, output=output)
+        shown = output if scored.output is None and scored is not output else scored.output
+        return replace(scored, score=_finite(scored.score), output=shown)
     feedback = ""
     if isinstance(scored, tuple):
         if len(scored) != 2 or not isinstance(scored[1], str):
             raise TypeError(f"expected float, (float, feedback) or Outcome, got {scored!r:.80}")
         scored, feedback = scored
-    number = float(scored)
-    _require_finite(number)
-    return Outcome(score=number, output=output, feedback=feedback)
+    return Outcome(score=_finite(scored), output=output, feedback=feedback)
 
 
-def _require_finite(score: float) -> None:
-    if not math.isfinite(score):
-        raise ValueError(f"the score is {score}; expected a finite number")
+def _finite(score: Any) -> float:
+    number = float(score)
+    if not math.isfinite(number):
+        raise ValueError(f"the score is {number}; expected a finite number")
+    return number
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
 
 
 def _is_cancelled() -> bool:

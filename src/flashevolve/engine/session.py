@@ -143,10 +143,11 @@ class Session:
             self._end(log, reason, reason == "stop", "")
             return reason
         finally:
-            log.snapshot()
             code.close()
             for endpoint in {id(e.model): e for es in endpoints.values() for e in es}.values():
                 await endpoint.model.close()
+            # Last, since a full disk makes them fail.
+            log.snapshot()
             await log.flush()
 
     # -- beginning -------------------------------------------------------------------------------
