@@ -8,6 +8,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -23,10 +24,13 @@ from flashevolve.config import dump
 from flashevolve.engine.log import Observer
 from flashevolve.engine.session import Session
 from flashevolve.engine.state import RunState
+from flashevolve.errors import ConfigError
 from flashevolve.events import Record, RunStarted
+from flashevolve.llm.calls import Reuse
 from flashevolve.preflight import check_same_run
 from flashevolve.prepare import Prepared, models_in_words
 from flashevolve.result import Result, result_of
+from flashevolve.store.reader import StoreReader
 from flashevolve.store.writer import Mode, StoreWriter
 
 T = TypeVar("T")
@@ -204,13 +208,16 @@ class Run:
         writer = (StoreWriter.open if rundir.holds_run(self.dir) else StoreWriter.create)(
             self.dir, mode
         )
-        try:
+        with ExitStack() as stack:
+            stack.callback(self._close, writer)
             start, state, changes = self._open(writer)
             if state.ended is not None and not state.ended.resumable and not changes:
                 return self._report(state, began_s)
             payload = TypeAdapter(self.prepared.workflow.payload)
             encode = partial(payload.dump_python, mode="json")
-            session = Session(self.prepared.plan(start, changes), writer, state, encode, writer)
+            prepared = self.prepared.with_recorded_prices(start.prices)
+            plan = prepared.plan(start, changes, self._reuse(stack))
+            session = Session(plan, writer, state, encode, writer)
             for observer in self._observers:
                 session.observe(observer)
             self._session, self._writer = session, writer
@@ -218,9 +225,19 @@ class Run:
                 session.stop()
             await session.run()
             return self._report(state, began_s)
-        finally:
-            self._writer = None
-            writer.close()
+
+    def _close(self, writer: StoreWriter) -> None:
+        self._writer = None
+        writer.close()
+
+    def _reuse(self, stack: ExitStack) -> Reuse | None:
+        """Opens the run whose answers may be reused; `stack` closes it."""
+        other = self.prepared.settings.run.reuse
+        if other is None:
+            return None
+        if other.resolve() == self.dir.resolve():
+            raise ConfigError(f"run.reuse: expected another run's directory, found {other} itself")
+        return stack.enter_context(StoreReader(other)).answered
 
     def _open(self, writer: StoreWriter) -> tuple[RunStarted, RunState, dict[str, Any]]:
         """Returns the run's first event, its state so far, and what this process changes."""

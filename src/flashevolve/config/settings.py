@@ -281,6 +281,8 @@ class RunSettings(Table):
 
     dir: Path | None = None
     """Directory of the run; absent = a new one below ./runs."""
+    reuse: Path | None = None
+    """Directory of another run: what it asked with the same content is not asked again."""
     base: Path | None = None
     """Where relative paths start and modules are looked for; absent = the configuration's own
     directory."""
