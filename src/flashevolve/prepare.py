@@ -20,6 +20,7 @@ from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.events import RunStarted
 from flashevolve.llm.calls import Endpoint
+from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.registry import account, connect
 from flashevolve.llm.registry import price as price_of
@@ -109,9 +110,9 @@ class Prepared:
                     "max_output_tokens": model.max_output_tokens,
                     "temperature": model.temperature,
                     "reasoning_effort": model.reasoning_effort,
-                    "timeout_s": model.timeout_s,
                 },
                 weight=model.weight,
+                deadline=TailDeadline(model.timeout_s),
             )
 
         settings = self.settings
@@ -139,7 +140,6 @@ def prepare(
         run = load_function(settings.task.run, base, key="task.run")
     if score is None:
         score = score_function(settings.task, base)
-    metered = settings.task.metered
     task = Task(
         train=splits.train,
         val=splits.val,
@@ -149,7 +149,7 @@ def prepare(
         score=score,
         failure_score=settings.task.failure_score,
         perfect_score=settings.task.perfect_score,
-        metered=run is None if metered is None else metered,
+        metered=settings.task.all_metered,
     )
     if not settings.artifact:
         raise ConfigError(

@@ -1,4 +1,7 @@
-"""An event loop whose time jumps to the next timer as soon as nothing is ready to run."""
+"""An event loop whose time jumps to the next timer as soon as nothing is ready to run.
+
+For code without threads, sockets or files: with neither a timer nor a ready callback, it raises.
+"""
 
 import asyncio
 from collections.abc import Coroutine
@@ -17,7 +20,9 @@ class TimeTravelLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         inner = cast(Any, self)
-        if not inner._ready and inner._scheduled:
+        if not inner._ready:
+            if not inner._scheduled:
+                raise RuntimeError("nothing is left that could ever wake anybody: a deadlock")
             self._now_s = max(self._now_s, inner._scheduled[0]._when)
         super()._run_once()  # type: ignore[misc]  # private, hence in no stub
 

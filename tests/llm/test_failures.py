@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited, Refused, Transient
 from flashevolve.llm.failures import Where, from_status, retry_after_s
 from flashevolve.llm.wire import MAX_WORDS_CHARS
+from tests.fakes.patience import patient
 
 WHERE = Where(endpoint="https://host/v1", model="m", key_env="MY_KEY")
 NOW_S = 1_700_000_000.0
@@ -41,6 +42,7 @@ def test_retry_after_is_read_in_all_its_forms(
     assert retry_after_s(headers, NOW_S) == expected_s
 
 
+@patient
 @given(st.text())
 def test_no_retry_after_is_so_odd_that_it_raises(text: str) -> None:
     found = retry_after_s({"retry-after": text, "retry-after-ms": text, "date": text}, NOW_S)
@@ -129,6 +131,7 @@ JSON = st.recursive(
 )
 
 
+@patient
 @given(st.integers(300, 599), JSON)
 def test_any_status_and_body_become_one_line(status: int, body: Any) -> None:
     error = from_status(WHERE, status, {}, body, NOW_S)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from flashevolve.errors import ConfigError
@@ -130,7 +131,7 @@ def test_azure_gets_its_key_in_its_own_header() -> None:
         (status(403, "not yours"), Fatal, r"the key in MY_KEY may use the model 'm'"),
         (status(404, "no such model"), Fatal, "is the model name right"),
         (status(400, "top_q is unknown"), Fatal, "what the model 'm' accepts"),
-        (status(302), Fatal, "set base_url to the address"),
+        (status(302, location="/v2"), Fatal, "set base_url to the address"),
         (status(400, "no", error_code="content_filter"), Refused, "content filter refused"),
         (status(400, "n", error_code="context_length_exceeded"), Refused, "shorten the prompt"),
         (status(400, "This model's maximum context length is 8"), Refused, "shorten the prompt"),
@@ -160,7 +161,7 @@ def test_a_status_becomes_its_typed_error_in_one_line_and_is_not_billed(
         (garbage(b"{}"), "expected a list 'choices'"),
         (garbage(b'{"choices": [{"text": "old"}]}'), "expected an object 'choices"),
         (garbage(b'{"error": "upstream died"}'), "an error without a status: upstream died"),
-        (Step(status=200, headers={"content-length": "x"}), "connection lost"),
+        (Step(headers={"content-length": "x"}), "connection lost"),
     ],
 )
 def test_what_may_have_been_billed_is_transient_and_says_so(step: Step, message: str) -> None:
@@ -170,8 +171,8 @@ def test_what_may_have_been_billed_is_transient_and_says_so(step: Step, message:
 
 
 def test_silence_ends_at_the_requests_deadline() -> None:
-    hurried = Request(messages=(user("hello"),), timeout_s=0.05)
-    with pytest.raises(Transient, match=r"no answer \(timeout_s = 0\.05\)") as caught:
+    hurried = Request(messages=(user("hello"),), timeout_s=0.5)
+    with pytest.raises(Transient, match=r"no answer \(timeout_s = 0\.5\)") as caught:
         ask(SILENCE, request=hurried)
     assert caught.value.billed_unknown
 
@@ -189,6 +190,14 @@ def test_a_refused_connection_is_transient_and_surely_unbilled() -> None:
     with pytest.raises(Transient, match="connection lost") as caught:
         asyncio.run(run())
     assert not caught.value.billed_unknown
+
+
+def test_a_connection_that_takes_too_long_is_surely_unbilled() -> None:
+    model = HTTPModel("m", "http://host/v1")
+    error = model._no_answer(aiohttp.ConnectionTimeoutError(), 60.0)
+    assert str(error) == "http://host/v1: no connection within 15 s (timeout_s = 60)"
+    assert isinstance(error, Transient)
+    assert not error.billed_unknown
 
 
 def test_an_error_inside_a_200_keeps_its_own_status() -> None:
@@ -217,14 +226,43 @@ def test_an_unusable_answer_is_raised_with_its_reply_and_usage(
     assert not caught.value.billed_unknown
 
 
-@pytest.mark.parametrize("step", [CUT, HANG_UP, garbage(), status(500), status(400), SILENCE])
-def test_the_key_is_in_no_text_of_an_error_or_its_causes(step: Step) -> None:
-    hurried = Request(messages=(user("hello"),), timeout_s=0.1)
+BAD_STATUS_LINE = Step(headers={"content-length": "x"})
+
+
+@pytest.mark.parametrize(
+    "step",
+    [CUT, HANG_UP, garbage(), status(500), status(400, CANARY), SILENCE, BAD_STATUS_LINE],
+)
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [
+        ("", {"api_key": CANARY}),
+        (f"?api-version=1&key={CANARY}", {}),
+        ("", {"extra_headers": {"authorization": f"Bearer {CANARY}"}}),
+    ],
+)
+def test_the_key_is_in_no_text_of_an_error_or_its_causes(
+    step: Step, suffix: str, options: dict[str, Any]
+) -> None:
+    async def run() -> None:
+        async with Endpoint([step]) as endpoint:
+            model = HTTPModel("m", endpoint.base_url + suffix, **options)
+            try:
+                await model.complete(Request(messages=(user("hello"),), timeout_s=0.1))
+            finally:
+                await model.close()
+
     with pytest.raises(LLMError, match="127") as caught:
-        ask(step, api_key=CANARY, request=hurried)
-    texts = every_text(caught.value)
-    assert len(texts) >= 2
-    assert not any(CANARY in text for text in texts)
+        asyncio.run(run())
+    assert not any(CANARY in text for text in every_text(caught.value))
+
+
+def test_the_search_for_keys_sees_causes_and_attributes() -> None:
+    cause = ValueError("a")
+    cause.key = CANARY  # type: ignore[attr-defined]  # what aiohttp's exceptions do with headers
+    error = LLMError("b")
+    error.__context__ = cause
+    assert any(CANARY in text for text in every_text(error))
 
 
 def test_an_endpoint_that_quotes_the_key_gets_it_hidden() -> None:

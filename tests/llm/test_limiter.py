@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flashevolve.llm.limiter import COOLDOWN_S, MAX_HOLD_S, AdaptiveLimit, Change, Limiter
+from tests.fakes.patience import patient
 from tests.fakes.time_travel import run
 
 
@@ -73,6 +74,15 @@ def test_a_failure_starts_the_round_over_and_cuts_nothing() -> None:
     assert decider.limit == 10
 
 
+def test_a_429_starts_the_round_over() -> None:
+    decider = AdaptiveLimit(ceiling=100, start=10)
+    for _ in range(9):
+        decider.succeeded(0.0, 10)
+    decider.throttled(0.0)
+    assert decider.succeeded(COOLDOWN_S, 10) is None
+    assert decider.limit == 8
+
+
 def test_it_grows_only_if_four_fifths_were_in_use() -> None:
     decider = AdaptiveLimit(ceiling=100, start=10)
     assert clean_round(decider, 0.0, in_use=7) is None
@@ -101,6 +111,7 @@ FACTS = st.lists(
 )
 
 
+@patient
 @given(st.integers(1, 64), st.integers(1, 64), FACTS)
 def test_whatever_happens_the_limit_stays_in_bounds_and_each_episode_cuts_once(
     ceiling: int, start: int, facts: list[tuple[str, float, int, float | None]]
@@ -252,7 +263,7 @@ class World:
                 assert (granted[n], n) < (priority, other), "a later waiter was served first"
 
 
-@settings(max_examples=150)
+@settings(patient, max_examples=150)
 @given(st.integers(1, 6), st.integers(1, 6), OPS)
 def test_slots_are_conserved_ordered_and_never_idle_while_somebody_waits(
     ceiling: int, start: int, ops: list[tuple[str, int]]

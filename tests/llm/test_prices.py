@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.llm.prices import FREE, Price, lookup, snapshot
+from tests.fakes.patience import patient
 
 
 def test_the_snapshot_is_dated_and_every_price_in_it_is_plausible() -> None:
@@ -51,6 +52,7 @@ def test_a_local_host_is_free_whatever_the_model() -> None:
     assert lookup("anything", host="192.168.1.7") == FREE
 
 
+@patient
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_cost_is_linear_in_tokens(tokens_in: int, tokens_out: int) -> None:
     price = Price(input_usd_per_mtok=2.0, output_usd_per_mtok=8.0)

@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited, Refused, Transient
-from flashevolve.llm.messages import Reply
+from flashevolve.llm.http import HTTPModel
+from flashevolve.llm.limiter import Limiter
+from flashevolve.llm.messages import Reply, Request, user
 from flashevolve.llm.retry import RetryPolicy, with_retries
+from tests.fakes.endpoint import HANG_UP, Endpoint, answer, rate_limited, status
+from tests.fakes.patience import patient
 from tests.fakes.time_travel import run
 
 OK = Reply(text="ok")
@@ -52,6 +56,7 @@ def test_waits_double_with_jitter_of_half() -> None:
         assert backoff_s / 2 <= at_s[n + 1] - at_s[n] <= backoff_s
 
 
+@patient
 @given(st.integers())
 def test_the_same_rng_gives_the_same_waits(seed: int) -> None:
     errors = [Transient("x"), RateLimited("y", retry_after_s=3.0)]
@@ -110,6 +115,34 @@ def test_cancelling_ends_the_wait() -> None:
     run(scenario())
 
 
+def test_a_model_behind_a_limiter_gets_through_a_bad_spell() -> None:
+    async def scenario() -> None:
+        script = [rate_limited("0.01"), status(503), HANG_UP, answer("at last")]
+        async with Endpoint(script) as endpoint:
+            model = HTTPModel("m", endpoint.base_url)
+            limiter = Limiter("a", ceiling=4)
+
+            async def attempt(number: int) -> Reply:
+                await limiter.acquire()
+                try:
+                    reply = await model.complete(Request(messages=(user("hi"),)))
+                    limiter.succeeded()
+                    return reply
+                except RateLimited as error:
+                    limiter.throttled(error.retry_after_s)
+                    raise
+                finally:
+                    limiter.release()
+
+            reply = await with_retries(attempt, RetryPolicy(first_wait_s=0.01), Random(0))
+            await model.close()
+            assert (reply.text, len(endpoint.received)) == ("at last", 4)
+            assert (limiter.in_use, limiter.limit) == (0, 3)
+
+    asyncio.run(scenario())
+
+
+@patient
 @given(st.integers(1, 10_000), st.none() | st.floats(0, 1e6), st.integers())
 def test_a_wait_is_never_shorter_than_the_hint_nor_much_longer(
     attempt: int, hint_s: float | None, seed: int

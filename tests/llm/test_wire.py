@@ -17,6 +17,7 @@ from flashevolve.llm.wire import (
     reserved_key,
     split_reasoning,
 )
+from tests.fakes.patience import patient
 
 
 def body(request: Request, **options: Any) -> dict[str, Any]:
@@ -114,6 +115,7 @@ def test_reasoning_models_get_the_newer_field(name: str, field: str) -> None:
     assert max_tokens_field(name) == field
 
 
+@patient
 @given(st.text(st.characters()))
 def test_any_text_can_be_sent_even_half_an_emoji(text: str) -> None:
     sent = body(Request(messages=(user(text + "\ud83d"),)))["messages"][0]["content"]
@@ -138,6 +140,7 @@ def test_reasoning_at_the_start_is_split_off(text: str, reasoning: str, answer: 
     assert split_reasoning(text) == (reasoning, answer)
 
 
+@patient
 @given(st.text(), st.text())
 def test_a_wrapped_thought_is_always_recovered(thought: str, answer: str) -> None:
     if "think>" in thought or answer.lstrip().startswith("<think>"):
@@ -223,6 +226,7 @@ FIELDS = ("content", "tool_calls", "refusal", "reasoning", "reasoning_content")
 MESSAGE = st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON))
 
 
+@patient
 @given(MESSAGE | JSON, JSON, JSON, JSON)
 def test_any_json_is_read_or_refused_by_a_typed_error(
     message: Any, finish: Any, usage: Any, model: Any

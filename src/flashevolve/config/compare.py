@@ -5,6 +5,7 @@ and may not. Two records have the same fingerprint iff `compare` finds no differ
 data files are compared by their own fingerprint, so that a moved file is no difference.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,8 +26,6 @@ def compare(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def fingerprint(tree: Mapping[str, Any]) -> str:
     """Returns 16 hexadecimal digits over everything in a `dump` that a resume may not change."""
-    import hashlib  # its OpenSSL is a tenth of the cost of importing the configuration
-
     blob = json.dumps(sorted(_fixed(tree)), ensure_ascii=False)
     return hashlib.sha256(blob.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

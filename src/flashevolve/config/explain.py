@@ -19,7 +19,18 @@ _SECRET = re.compile(r"(api[-_]?key|secret|password|authorization|access[-_]?tok
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument", "unexpected_positional_argument")
 _MISSING = ("missing", "missing_argument")
 _PRIVATE = ("key_env", "base_url", "extra_headers", "extra_body")
-_PLAIN = {"a dictionary": "a table", "a string": "text", "a integer": "a whole number"}
+_PLAIN = (
+    (r"Input should be a valid dictionary.*|Input should be a dictionary.*", "expected a table"),
+    (r"Input should be a valid string", "expected text"),
+    (r"Input should be a valid integer", "expected a whole number"),
+    (r"Input should be (greater|less) than", r"expected a number \1 than"),
+    (r"Input is not a valid path.*", "expected a path"),
+    (r"Input should be a valid ", "expected a "),
+    (r"Input should be ", "expected "),
+    (r"String should have at least 1 character", "expected some text"),
+    (r"Value error, ", ""),
+)
+"""Pydantic's words -> those of a user of TOML; the first that fits is replaced."""
 SHOWN_CHARS = 60
 """Longest repeat of a found value: enough to recognise it, short enough for one line."""
 
@@ -77,17 +88,14 @@ def explain(
 
 def _expected(problem: Mapping[str, Any]) -> str:
     """Returns pydantic's message in the words of a user of TOML."""
-    ctx, message = problem.get("ctx", {}), str(problem["msg"])
+    ctx, message = problem.get("ctx", {}), " ".join(str(problem["msg"]).split())
     if problem["type"] in ("too_short", "too_long"):
         least = ctx.get("min_length", 0)
         most = ctx.get("max_length")
         return f"expected {f'at least {least}' if most is None else f'at most {most}'} items"
-    if message.startswith("Value error, "):
-        return message.removeprefix("Value error, ")
-    message = message.replace("Input should be ", "expected ").replace("a valid ", "a ")
-    for theirs, ours in _PLAIN.items():
-        if message.startswith(f"expected {theirs}"):
-            return f"expected {ours}"
+    for theirs, ours in _PLAIN:
+        if re.match(theirs, message):
+            return re.sub(theirs, ours, message, count=1)
     return message
 
 

@@ -37,10 +37,10 @@ def resolve(
     tree = dict(tree)
     run = tree.get("run", {})
     own_base = run.get("base") if isinstance(run, Mapping) else None
-    base = Path(base_dir, own_base or "").absolute()
+    base = Path(base_dir, own_base if isinstance(own_base, str | Path) else "").absolute()
     origin = _Origin(source, base, frozenset(".".join(key_path(key)) for key in overridden))
     tree["algorithm"], table, tree["options"] = _algorithm(tree, origin)
-    if isinstance(run, Mapping):
+    if isinstance(run, Mapping) and isinstance(own_base, str | Path | None):
         tree["run"] = {**run, "base": base}
     for group, keys in PATHS.items():
         tree[group] = _absolute(tree.get(group, {}), group, keys, origin)
@@ -136,9 +136,9 @@ def _texts(artifact: Any, origin: _Origin) -> Any:
                 )
             path = origin.path(f"artifact.{name}", given["file"])
             try:
-                texts[name] = path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                why = getattr(error, "strerror", None) or "not UTF-8 text"
+                texts[name] = path.read_text(encoding="utf-8-sig")
+            except (OSError, ValueError) as error:
+                why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
                 raise ConfigError(f"{where}: cannot read {path}: {why}") from None
     return texts
 

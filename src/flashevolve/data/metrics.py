@@ -261,7 +261,9 @@ def first_object(text: str) -> dict[str, Any] | None:
         try:
             found, _ = decoder.raw_decode(text, start)
             return found if isinstance(found, dict) else None
-        except (ValueError, RecursionError):
+        except RecursionError:  # deeper than anything that is meant; each start would cost as much
+            return None
+        except ValueError:
             start = text.find("{", start + 1)
     return None
 

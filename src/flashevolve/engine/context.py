@@ -4,6 +4,7 @@ The item owns what it asks for: requests run inside its task, so cancelling the 
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -34,6 +35,7 @@ class Visit:
     needs: Needs
     calls: Journal = field(default_factory=dict)
     outcomes: Mapping[FreshKey, ev.OutcomeRecorded] = field(default_factory=dict)
+    repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
     metric_calls: int = 0
     """Spent so far; at most `needs.metric_calls`."""
 
@@ -127,6 +129,7 @@ class BoundContext:
             journal=v.outcomes,
             ask=self._ask,
             spend=v.spend,
+            repeats=v.repeats,
         )
         return await self._services.evaluation.evaluate(
             place, artifact, split, example_ids, fresh=fresh

@@ -29,7 +29,7 @@ from flashevolve.engine.workflow import Source, Stage, Workflow
 from flashevolve.errors import RunStopped
 from flashevolve.llm.calls import Journal
 from flashevolve.llm.errors import Fatal, LLMError
-from flashevolve.policies.budget import Amounts, selection_is_affordable
+from flashevolve.policies.budget import Amounts, Resource, selection_is_affordable
 from flashevolve.policies.draws import derived_rng
 from flashevolve.policies.staleness import Staleness, updates_since
 from flashevolve.policies.stopping import FailureStreak
@@ -247,9 +247,14 @@ class Engine:
         aside = self._funds.aside
         if not selection_is_affordable(state.ledger, mean_item=mean, n_in_flight=n, aside=aside):
             if n == 0:
-                self._drain("usd" if "usd" in state.ledger.limits else "tokens", "too little left")
+                self._drain(self._scarcest(mean), "too little is left for one more step")
             return False
         return any(self._start_from(source) for source in self._workflow.sources)
+
+    def _scarcest(self, mean: Amounts) -> Resource:
+        """Returns the resource of which the fewest more steps are left."""
+        ledger = self._state.ledger
+        return min(mean, key=lambda r: ledger.left(r) / mean[r] if mean[r] else float("inf"))
 
     def _start_from(self, source: Source[Any]) -> bool:
         ordinal = self._state.ordinals[source.name]

@@ -9,6 +9,7 @@ task code is an outcome; only what no score can express is raised.
 import asyncio
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,9 @@ SharedKey = tuple[str, str, str, int]
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
 
+FRESH_STRIDE = 1_000_000_000
+"""Separates the replicas of one ticket: each repeated fresh evaluation is a sample of its own."""
+
 PROBES = 3
 """Examples on which an agent may fail before we conclude that it is broken, not the artifact."""
 
@@ -46,6 +50,8 @@ class Place:
     """(map key, sample) -> the way to a model for one evaluation."""
     spend: Callable[[], None]
     """Books one metric call; raises if the stage asked for more than it declared."""
+    repeats: Counter[tuple[str, str]]
+    """How often (artifact hash, example id) was evaluated afresh in this visit."""
 
 
 class EvaluationService:
@@ -97,7 +103,10 @@ class EvaluationService:
         self, place: Place, artifact: Artifact, split: Split, example: Example, fresh: bool
     ) -> Outcome:
         if fresh:
-            return await self._journaled(place, artifact, split, example, place.ticket, True)
+            again = place.repeats[(artifact.hash, example.id)]
+            place.repeats[(artifact.hash, example.id)] += 1
+            replica = place.ticket + again * FRESH_STRIDE
+            return await self._journaled(place, artifact, split, example, replica, True)
         key = (artifact.hash, split, example.id, 0)
         while key not in self._known:
             if key in self._under_way:

@@ -20,6 +20,7 @@ from flashevolve.policies.staleness import Update
 from flashevolve.pools.pool import Pool
 
 Codec = Callable[[Any], Any]
+NOTHING: Amounts = {"metric_calls": 0, "tokens": 0, "usd": 0.0}
 
 
 @dataclass
@@ -34,8 +35,7 @@ class InFlight:
     """True while a stage works on it; False while it is queued."""
     reserved: dict[Resource, float] = field(default_factory=dict)
     began_s: float = 0.0
-    spent_tokens: int = 0
-    spent_usd: float = 0.0
+    spent: dict[Resource, float] = field(default_factory=lambda: dict(NOTHING))
 
     @property
     def visit(self) -> int:
@@ -69,8 +69,10 @@ class RunState:
         self.calls: dict[int, ev.CallReserved] = {}
         """Calls that are reserved and not settled."""
         self.usage_by_role: dict[str, Usage] = {}
-        self.ended_cost: dict[Resource, float] = {"tokens": 0.0, "usd": 0.0}
-        """What items that have ended cost in all; the mean forecasts the next one."""
+        self.n_forecast = 0
+        """Items that have ended, the first committed one left out."""
+        self.ended_cost: dict[Resource, float] = dict(NOTHING)
+        """What these items cost in all; the mean forecasts the next one."""
         self.first_cost: dict[Resource, float] = {}
         """What the first committed item cost: in most algorithms the seed's validation."""
         self.limits_in_use: dict[str, int] = {}
@@ -96,9 +98,10 @@ class RunState:
         return {"created": self.n_created, **ended, "in_flight": len(self.in_flight)}
 
     def mean_item(self) -> Amounts:
-        """Returns what an ended item cost on average, in tokens and dollars."""
-        n_ended = self.n_created - len(self.in_flight)
-        return {k: v / n_ended for k, v in self.ended_cost.items()} if n_ended else {}
+        """Returns what an ended item cost on average; empty while none has ended."""
+        if not self.n_forecast:
+            return {}
+        return {resource: cost / self.n_forecast for resource, cost in self.ended_cost.items()}
 
     # -- the fold --------------------------------------------------------------------------------
 
@@ -165,6 +168,7 @@ class RunState:
         }
         self.ledger.settle(flight.reserved, used)
         flight.reserved = {}
+        flight.spent["metric_calls"] += event.metric_calls
         flight.taken = False
         if event.payload is not None:
             flight.item = replace(flight.item, payload=self.decode(event.payload))
@@ -200,10 +204,12 @@ class RunState:
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
-        self.ended_cost["tokens"] += flight.spent_tokens
-        self.ended_cost["usd"] += flight.spent_usd
         if event.outcome == "committed" and not self.first_cost:
-            self.first_cost = {"tokens": flight.spent_tokens, "usd": flight.spent_usd}
+            self.first_cost = flight.spent
+            return
+        self.n_forecast += 1
+        for resource, amount in flight.spent.items():
+            self.ended_cost[resource] += amount
 
     @_fold.register
     def _call_reserved(self, event: ev.CallReserved) -> None:
@@ -221,8 +227,8 @@ class RunState:
         self.usage_by_role[call.role] = self.usage_by_role.get(call.role, Usage()) + usage
         flight = self.in_flight.get(event.ticket)
         if flight is not None:
-            flight.spent_tokens += usage.tokens
-            flight.spent_usd += usage.usd
+            flight.spent["tokens"] += usage.tokens
+            flight.spent["usd"] += usage.usd
 
     @_fold.register
     def _limit_changed(self, event: ev.LimitChanged) -> None:
@@ -259,6 +265,7 @@ class RunState:
             "updates": [[u.version, list(u.scopes), u.text] for u in self.updates],
             "calls": [asdict(call) for call in self.calls.values()],
             "usage_by_role": {role: asdict(usage) for role, usage in self.usage_by_role.items()},
+            "n_forecast": self.n_forecast,
             "ended_cost": dict(self.ended_cost),
             "first_cost": dict(self.first_cost),
             "limits_in_use": dict(self.limits_in_use),
@@ -291,6 +298,7 @@ class RunState:
         state.updates = [Update(v, tuple(scopes), text) for v, scopes, text in data["updates"]]
         state.calls = {call["call"]: ev.CallReserved(**call) for call in data["calls"]}
         state.usage_by_role = {role: Usage(**u) for role, u in data["usage_by_role"].items()}
+        state.n_forecast = data["n_forecast"]
         state.ended_cost = dict(data["ended_cost"])
         state.first_cost = dict(data["first_cost"])
         state.limits_in_use = dict(data["limits_in_use"])

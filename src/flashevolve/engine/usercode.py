@@ -9,7 +9,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
 from flashevolve.artifact import Artifact
@@ -101,17 +101,35 @@ def takes_context(run: Callable[..., Any]) -> bool:
     )
 
 
+class _Kind:
+    """How a function is to be called; keeps it alive, so that its id stays its own."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.is_async = is_async(function)
+        # Our metrics take microseconds and touch nothing: a thread would cost more than they do.
+        self.is_ours = (getattr(function, "__module__", None) or "").startswith("flashevolve.")
+
+    @cached_property
+    def takes_context(self) -> bool:
+        return takes_context(self.function)
+
+
 class UserCode:
     """Calls user functions wherever they belong. Close it after use."""
 
     def __init__(self, max_threads: int) -> None:
+        self._kinds: dict[int, _Kind] = {}
         self._slots = asyncio.Semaphore(max_threads)
         self._threads = ThreadPoolExecutor(max_threads, thread_name_prefix="flashevolve-user")
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Calls `function` and returns its result; exceptions pass unchanged."""
-        if is_async(function):
+        kind = self._kind(function)
+        if kind.is_async:
             return await function(*arguments)
+        if kind.is_ours:
+            return function(*arguments)
         async with self._slots:
             loop = asyncio.get_running_loop()
             result = await loop.run_in_executor(self._threads, partial(function, *arguments))
@@ -123,11 +141,18 @@ class UserCode:
         self, run: Callable[..., Any], artifact: Artifact, example: Example, ask: Ask
     ) -> Any:
         """Runs an agent on one example and returns its output."""
-        if not takes_context(run):
+        kind = self._kind(run)
+        if not kind.takes_context:
             return await self.call(run, artifact, example)
-        if is_async(run):
+        if kind.is_async:
             return await run(artifact, example, AsyncContext(ask))
         return await self.call(run, artifact, example, SyncContext(ask, asyncio.get_running_loop()))
+
+    def _kind(self, function: Callable[..., Any]) -> "_Kind":
+        """Looks at a function once: inspecting a signature costs more than most metrics."""
+        if id(function) not in self._kinds:
+            self._kinds[id(function)] = _Kind(function)
+        return self._kinds[id(function)]
 
     def close(self) -> None:
         """Lets threads go; one that hangs in user code is not waited for."""

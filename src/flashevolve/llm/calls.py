@@ -9,13 +9,14 @@ a reservation of its own, and hold neither slot nor reservation while they sleep
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from flashevolve import events as ev
 from flashevolve.engine.funds import Funds
 from flashevolve.engine.log import EventLog
 from flashevolve.errors import ConfigError, nearest
+from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.errors import Empty, Fatal, LLMError, RateLimited, Refused, Truncated
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Message, Reply, Request
@@ -47,6 +48,8 @@ class Endpoint:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `Request` that the configuration sets."""
     weight: float = 1.0
+    deadline: TailDeadline = field(default_factory=lambda: TailDeadline(600.0))
+    """Follows this endpoint's latencies; its cap is the configured time-out."""
 
     def cost_usd(self, tokens_in: int, tokens_out: int) -> float:
         """Returns the cost in dollars; 0 if the price is unknown."""
@@ -174,8 +177,10 @@ class CallService:
                 await self._log.durable()
                 sent_s = loop.time()
                 settled.wait_s = sent_s - asked_s
-                reply = await endpoint.model.complete(request)
+                timed = replace(request, timeout_s=endpoint.deadline.seconds)
+                reply = await endpoint.model.complete(timed)
                 settled.latency_s = loop.time() - sent_s
+                endpoint.deadline.observe(settled.latency_s)
                 settled.ok(reply)
             except LLMError as error:
                 settled.latency_s = loop.time() - asked_s - settled.wait_s
@@ -184,6 +189,7 @@ class CallService:
                     endpoint.limiter.throttled(error.retry_after_s)
                 elif error.retryable:
                     endpoint.limiter.faltered()
+                    endpoint.deadline.missed(settled.latency_s)
                 elif not isinstance(error, Fatal):
                     endpoint.limiter.succeeded()
                 raise

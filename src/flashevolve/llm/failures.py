@@ -49,16 +49,16 @@ def from_status(
     `body` is the decoded JSON, or the text if it was none; `headers` is case-insensitive; `now_s`
     is the wall clock, against which HTTP dates are read.
     """
-    code, words = _own_words(body)
+    codes, words = _own_words(body)
     line = f"{where.endpoint} answered {status}: {words}"
     if status == 429:
-        if code in _OUT_OF_CREDIT:
+        if _OUT_OF_CREDIT & set(codes.split()):
             return Fatal(f"{line} Next: add credit to the account{_of_key(where)}.")
         return RateLimited(line, retry_after_s=retry_after_s(headers, now_s))
     if status >= 500 or status in _TRANSIENT_4XX:
         return Transient(line, retry_after_s=retry_after_s(headers, now_s))
     about_request = status in _ABOUT_THIS_REQUEST
-    described = f"{code} {words}"
+    described = f"{codes} {words}"
     if status == 413 or (about_request and _TOO_LONG.search(described)):
         return Refused(f"{line} Next: shorten the prompt or lower max_output_tokens.")
     if about_request and _FILTERED.search(described):
@@ -99,29 +99,26 @@ def _http_date_s(text: str) -> float | None:
 
 
 def _own_words(body: Any) -> tuple[str, str]:
-    """Returns (code or type, message) of an error body; hosts nest them differently."""
-    code, message = "", body
+    """Returns (codes and type, message) of an error body; hosts nest them differently."""
+    codes, message = "", body
     if isinstance(body, dict):
         error = body.get("error", body)
         if isinstance(error, list) and error:
             error = error[0]
         if isinstance(error, dict):
-            code = " ".join(str(error[key]) for key in ("code", "type") if error.get(key))
+            codes = " ".join(str(error[key]) for key in ("code", "type") if error.get(key))
             inner = error.get("innererror")
             if isinstance(inner, dict):
-                code = f"{code} {inner.get('code', '')}".strip()
+                codes += f" {inner.get('code', '')}"
             message = error.get("message") or error.get("detail") or (error and json.dumps(error))
         else:
             message = error
-        for known in _OUT_OF_CREDIT:
-            if known in code.split():
-                code = known
     words = " ".join(str(message or "no explanation").split())
     if len(words) > MAX_WORDS_CHARS:
         words = words[:MAX_WORDS_CHARS].rstrip() + " …"
     elif not words.endswith((".", "!", "?")):
         words += "."
-    return code, words
+    return codes, words
 
 
 def _of_key(where: Where) -> str:

@@ -4,10 +4,11 @@ One request, one answer or one typed error: no retry, no limit, no count. No key
 `repr` or exception, nor in a reply of an endpoint that echoes what it got.
 """
 
+import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from flashevolve.errors import ConfigError
@@ -66,7 +67,7 @@ class HTTPModel:
             endpoint=f"{parts.scheme}://{parts.netloc}{parts.path}", model=name, key_env=key_env
         )
         self._headers = _headers(parts.hostname or "", api_key, key_env, extra_headers or {})
-        self._secrets = _secrets(api_key, extra_headers or {})
+        self._secrets = _secrets(api_key, extra_headers or {}, parts.query)
         self._proxy = _proxy(parts)
         self._extra_body = dict(extra_body or {})
         self._send_seed = send_seed
@@ -151,11 +152,12 @@ class HTTPModel:
             | aiohttp.ClientHttpProxyError,
         )
         if isinstance(error, TimeoutError):
-            waited = f"no connection within {CONNECT_TIMEOUT_S:g} s" if unsent else "no answer"
+            waited = f"no connection within {_connect_s(timeout_s):g} s" if unsent else "no answer"
             problem = f"{endpoint}: {waited} (timeout_s = {timeout_s:g})"
         else:
-            # `str` of a response error names status and reason only; its `repr` shows headers.
-            words = " ".join(str(error).split()) or type(error).__name__
+            # The text of a response error shows the whole URL, whose query may hold a key.
+            told = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+            words = " ".join(told.split()) or type(error).__name__
             problem = f"{endpoint}: connection lost: {words}"
         return Transient(problem, billed_unknown=not unsent)
 
@@ -171,9 +173,13 @@ class HTTPModel:
         import aiohttp
 
         if timeout_s not in self._timeouts:
-            connect_s = min(CONNECT_TIMEOUT_S, timeout_s)
-            self._timeouts = {timeout_s: aiohttp.ClientTimeout(total=timeout_s, connect=connect_s)}
+            deadlines = aiohttp.ClientTimeout(total=timeout_s, connect=_connect_s(timeout_s))
+            self._timeouts = {timeout_s: deadlines}
         return self._timeouts[timeout_s]
+
+
+def _connect_s(timeout_s: float) -> float:
+    return min(CONNECT_TIMEOUT_S, timeout_s)
 
 
 def _checked_url(base_url: str) -> SplitResult:
@@ -228,10 +234,12 @@ def _headers(
     return headers
 
 
-def _secrets(api_key: str | None, extra_headers: Mapping[str, str]) -> list[bytes]:
+def _secrets(api_key: str | None, extra_headers: Mapping[str, str], query: str) -> list[bytes]:
     words = [api_key or ""]
     for value in extra_headers.values():
         words += value.split()
+    # Some gateways take the key as `?key=…`; an api-version beside it is no secret.
+    words += [v for name, v in parse_qsl(query) if re.search("key|token", name, re.IGNORECASE)]
     return [w.encode() for w in dict.fromkeys(words) if len(w) >= MIN_SECRET_CHARS]
 
 

@@ -75,13 +75,12 @@ def selection_is_affordable(
 ) -> bool:
     """Says whether one more step may start: the rest covers what is in flight and the new one.
 
-    `mean_item` is what an ended item cost on average, in tokens and dollars; metric calls need no
-    forecast, since they are reserved exactly.
+    `mean_item` is what an ended item cost on average, the seed left out; empty = not known yet.
+    Without this forecast the last steps of a budget would all be begun and none finished.
     """
-    for resource in ("tokens", "usd"):
+    for resource, expected in mean_item.items():
         limit = ledger.limits.get(resource)
-        expected = mean_item.get(resource, 0.0)
-        if limit is None or expected <= 0:
+        if limit is None:
             continue
         if limit - aside.get(resource, 0) - ledger.spent[resource] < expected * (n_in_flight + 1):
             return False

@@ -1,0 +1,75 @@
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from flashevolve.config import compare, dump, fingerprint, resolve
+from tests.config.test_resolve import BEAM, trees
+
+BASE: dict[str, Any] = {
+    "algorithm": BEAM,
+    "model": {"name": "a", "base_url": "http://x/v1"},
+    "models": {"task": "b", "reflect": ["c", "d"]},
+    "budget": {"usd": 5},
+    "artifact": {"system": "s"},
+}
+
+
+def recorded(changes: dict[str, Any]) -> dict[str, Any]:
+    return dump(resolve({**BASE, **changes}, "/base"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"budget": {"metric_calls": 7, "grace_s": 3}},
+        {"limits": {"concurrency": 2, "in_flight": 9}},
+        {"run": {"dir": "elsewhere", "base": "/other"}},
+        {"data": {"train": "moved.jsonl"}},
+        {"model": {"name": "a", "base_url": "http://y/v1", "key_env": "K", "timeout_s": 3}},
+        {
+            "model": {
+                "name": "a",
+                "price": {"input_usd_per_mtok": 1, "output_usd_per_mtok": 1},
+                "extra_headers": {"X": "1"},
+            }
+        },
+    ],
+)
+def test_a_resume_may_change_budget_limits_places_and_endpoints(changes: dict[str, Any]) -> None:
+    assert compare(recorded({}), recorded(changes)) == []
+    assert fingerprint(recorded({})) == fingerprint(recorded(changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"policy": "full"}, ["policy"]),
+        ({"schedule": "sync"}, ["schedule"]),
+        ({"seed": 1}, ["seed"]),
+        ({"beam": {"width": 9}}, ["beam.width"]),
+        ({"artifact": {"system": "t", "user": "u"}}, ["artifact.system", "artifact.user"]),
+        ({"data": {"split": [1, 1, 1]}}, ["data.split"]),
+        ({"data": {"id": "key"}}, ["data.id"]),
+        ({"task": {"metric": "exact"}}, ["task.metric"]),
+        ({"staleness": {"gap": "global"}}, ["staleness.gap"]),
+        ({"models": {"task": "z", "reflect": ["c", "d"]}}, ["models.task.name"]),
+        ({"models": {"task": "b", "reflect": ["c", "e"]}}, ["models.reflect.1.name"]),
+    ],
+)
+def test_a_resume_may_not_change_what_decides_the_run(
+    changes: dict[str, Any], keys: list[str]
+) -> None:
+    assert compare(recorded({}), recorded(changes)) == keys
+    assert fingerprint(recorded({})) != fingerprint(recorded(changes))
+
+
+@given(trees, trees)
+@settings(max_examples=60, deadline=None)
+def test_fingerprints_are_equal_iff_nothing_fixed_differs(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    a, b = dump(resolve(one, "/base")), dump(resolve(other, "/base"))
+    assert compare(a, a) == []
+    assert (compare(a, b) == []) == (fingerprint(a) == fingerprint(b))
+    assert set(compare(a, b)) == set(compare(b, a))

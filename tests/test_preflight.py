@@ -1,0 +1,140 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flashevolve.config import Budget, Model, Settings
+from flashevolve.data.loaders import Splits, load_splits
+from flashevolve.data.metrics import score_function
+from flashevolve.engine.item import Minimum
+from flashevolve.errors import ConfigError, DataError
+from flashevolve.preflight import check_overlap, check_same_run, preflight
+
+MINIMUM = Minimum(metric_calls=26, why="10 for the seed on val + 2 x 3 + 10 for one step")
+
+
+def splits(**changes: list[dict[str, Any]]) -> Splits:
+    data: dict[str, Any] = {
+        split: [{"id": split, "input": split, "answer": "a"}] for split in ("train", "val", "test")
+    }
+    return load_splits(**{**data, **changes})
+
+
+def check(
+    *,
+    budget: Budget,
+    metered: bool = True,
+    price_known: bool = True,
+    data: Splits | None = None,
+    **changes: Any,
+) -> None:
+    """Runs the whole preflight of a run that is right but for what is given."""
+    tree = {
+        "artifact": {"system": "s"},
+        "task": {"metric": "exact"},
+        "models": {"task": (Model("t"),), "reflect": (Model("r"), Model("unpriced"))},
+        **changes,
+    }
+    settings = Settings(**tree, budget=budget)
+    preflight(
+        settings,
+        data or splits(),
+        score=score_function(settings.task),
+        roles=("task", "reflect"),
+        minimum=MINIMUM,
+        price_known=lambda model: price_known or model.name != "unpriced",
+        metered=metered,
+    )
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        Budget(metric_calls=26),
+        Budget(proposals=1),
+        Budget(seconds=1),
+        Budget(usd=5, tokens=9, metric_calls=27),
+    ],
+)
+def test_what_is_right_passes(budget: Budget) -> None:
+    check(budget=budget)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"budget": Budget()},
+            r"^budget: expected at least one limit, found none\. For example --budget\.metric-calls"
+            r" 2000, --budget\.usd 5 or --budget\.seconds 3600$",
+        ),
+        (
+            {"budget": Budget(metric_calls=25, usd=1)},
+            r"^budget\.metric_calls: expected at least 26 \(10 for the seed on val \+ 2 x 3 \+ 10 "
+            r"for one step\), which one step needs, found 25\. Raise it: --budget\.metric-calls 2",
+        ),
+        (
+            {"budget": Budget(usd=1), "price_known": False},
+            r"^budget\.usd: expected a known price for every model, found none for 'unpriced' "
+            r"\(role reflect\)\. Give it: --models\.reflect\.price '\{input_usd_per_mtok = ",
+        ),
+        ({"budget": Budget(usd=1), "metered": False}, r"^budget\.usd: .* client of its own"),
+        ({"budget": Budget(tokens=1), "metered": False}, r"^budget\.tokens: .* client of its own"),
+        ({"budget": Budget(usd=1), "artifact": {}}, r"^artifact: expected at least one component"),
+        ({"budget": Budget(usd=1), "models": {}}, r"^no model for role 'reflect'"),
+    ],
+)
+def test_a_run_that_cannot_work_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check(**changes)
+
+
+def test_prices_and_meters_matter_only_to_the_budgets_that_need_them() -> None:
+    check(budget=Budget(metric_calls=99), metered=False, price_known=False)
+    check(budget=Budget(tokens=99), price_known=False)
+
+
+def test_examples_without_the_expected_answer_are_refused() -> None:
+    data = splits(val=[{"id": "v", "input": "x"}])
+    with pytest.raises(DataError, match=r"^data\.val: example 'v' has no field 'answer', which ta"):
+        check(budget=Budget(usd=1), data=data)
+
+
+def test_examples_without_the_users_message_are_refused_unless_user_code_makes_it() -> None:
+    data = splits(test=[{"id": "t", "answer": "x"}])
+    with pytest.raises(DataError, match=r"^data\.test: example 't' has no field 'input', which ta"):
+        check(budget=Budget(usd=1), data=data)
+    check(budget=Budget(usd=1), data=data, task={"metric": "exact", "run": "m:f"})
+
+
+def test_test_examples_that_were_learnt_from_are_refused() -> None:
+    data = splits(test=[{"id": "other", "input": "val", "answer": "a"}])
+    with pytest.raises(
+        DataError, match=r"^data\.test: example 'other' has the same content as val example 'val'"
+    ):
+        check(budget=Budget(usd=1), data=data)
+
+
+def test_examples_that_only_their_id_tells_apart_do_not_overlap() -> None:
+    only_ids: Any = {"train": [{"id": "a"}], "val": [{"id": "b"}], "test": [{"id": "c"}]}
+    check_overlap(load_splits(**only_ids))
+    opaque: Any = {split: [{"id": split, "image": object()}] for split in ("train", "val", "test")}
+    check_overlap(load_splits(**opaque))
+
+
+def test_a_directory_of_another_run_is_refused_with_what_differs() -> None:
+    recorded, now = {"seed": 1, "budget": {"usd": 1}}, {"seed": 2, "budget": {"usd": 2}}
+    data, other = {"val": {"n": 1, "hash": "x"}}, {"val": {"n": 1, "hash": "y"}}
+    check_same_run(Path("runs/a"), recorded, {**now, "seed": 1}, data, data)
+    with pytest.raises(
+        ConfigError,
+        match=r"^runs/a: expected the configuration that this run was started with, found another: "
+        r"seed, contents of data\.val\. Set it back, or choose another --run\.dir$",
+    ):
+        check_same_run(Path("runs/a"), recorded, now, data, other)
+
+
+def test_many_differences_are_cut_short() -> None:
+    before = {"artifact": {f"c{i}": "x" for i in range(9)}}
+    with pytest.raises(ConfigError, match=r"found another: artifact\.c0, .*\.c4, \.\.\.\. Set it"):
+        check_same_run(Path("r"), before, {"artifact": {"c0": "y"}}, {}, {})
