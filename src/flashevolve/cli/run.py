@@ -13,7 +13,7 @@ from flashevolve.cli.overrides import OverridingCommand, collect, shortcuts
 @shortcuts
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.pass_obj
-def command(obj: list[tuple[str, str]], config: str, as_json: bool, **flags: Any) -> int:
+def command(dotted: list[tuple[str, str]], /, config: str, as_json: bool, **flags: Any) -> int:
     """Start a run; in the directory of an existing one, continue it.
 
     Ctrl-C lets steps under way finish, a second one cancels them, a third one exits.
@@ -23,7 +23,7 @@ def command(obj: list[tuple[str, str]], config: str, as_json: bool, **flags: Any
     from flashevolve.prepare import prepare
     from flashevolve.run import Run
 
-    overrides = collect(flags, obj)
+    overrides = collect(flags, dotted)
     path = Path(config)
     tree = merge(load(path), overrides)
     settings = resolve(tree, path.parent, source=config, overridden=[key for key, _ in overrides])
