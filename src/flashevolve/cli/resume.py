@@ -10,7 +10,7 @@ from flashevolve.cli.overrides import OverridingCommand, collect, shortcuts
 
 @click.command("resume", cls=OverridingCommand)
 @click.argument("run_dir", metavar="DIR")
-@shortcuts
+@shortcuts(without="run-dir")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.pass_obj
 def command(dotted: list[tuple[str, str]], /, run_dir: str, as_json: bool, **flags: Any) -> int:

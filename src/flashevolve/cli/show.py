@@ -76,7 +76,7 @@ def _admitted(
     progress: Progress, event: ev.PoolChanged, t_s: float, sources: dict[int, str]
 ) -> list[dict[str, Any]]:
     assert progress.state is not None
-    candidates = reversed(progress.state.pool.candidates.values())
+    candidates = progress.state.pool.candidates.values()
     return [
         {
             "t_s": t_s,
