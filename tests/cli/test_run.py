@@ -60,7 +60,7 @@ def test_a_malformed_line_is_named_with_its_file(tmp_path: Path, capsys: Capture
     config = project(tmp_path)
     with (tmp_path / "train.jsonl").open("a") as file:
         file.write('{"input": \n')
-    assert "train.jsonl:7" in mistake(capsys, "run", str(config)).replace(" line ", "")
+    assert "train.jsonl, line 7: expected" in mistake(capsys, "run", str(config))
 
 
 def test_duplicate_ids_are_named(tmp_path: Path, capsys: Capture) -> None:
@@ -126,7 +126,7 @@ def test_a_missing_key_is_one_line(
     monkeypatch.delenv("MY_KEY", raising=False)
     config = project(tmp_path, "https://models.example/v1")
     arguments = ["--run-dir", str(tmp_path / "r"), "--model.key-env", "MY_KEY"]
-    assert "MY_KEY is not set" in mistake(capsys, "run", str(config), *arguments)
+    assert "variable MY_KEY is not set" in mistake(capsys, "run", str(config), *arguments)
     assert not (tmp_path / "r" / "run.sqlite").exists()
 
 
