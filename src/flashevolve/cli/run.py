@@ -14,7 +14,9 @@ from flashevolve.errors import ConfigError
 @shortcuts()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.pass_obj
-def command(dotted: list[tuple[str, str]], /, config: str | None, as_json: bool, **flags: Any) -> int:
+def command(
+    dotted: list[tuple[str, str]], /, config: str | None, as_json: bool, **flags: Any
+) -> int:
     """Start a run; in the directory of an existing one, continue it.
 
     Ctrl-C lets steps under way finish, a second one cancels them, a third one exits.
