@@ -205,6 +205,10 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         price_known=lambda model: price_of(model) is not None,
         metered=task.metered,
     )
+    for role in sorted(roles):
+        for model in settings.role(role):
+            # Sends nothing; refuses a missing key or an unknown preset while no run exists yet.
+            connect(model, os.environ, {})
 
 
 def all_models(settings: Settings) -> list[Model]:

@@ -203,7 +203,7 @@ class Run:
             self._done.set()
 
     async def _run(self) -> Result:
-        began_s = time.monotonic()
+        began_s = time.monotonic() - _earlier_wall_s(self.dir)
         mode: Mode = "inline" if self.prepared.simulated else "threaded"
         writer = (StoreWriter.open if rundir.holds_run(self.dir) else StoreWriter.create)(
             self.dir, mode
@@ -212,7 +212,7 @@ class Run:
             stack.callback(self._close, writer)
             start, state, changes = self._open(writer)
             if state.ended is not None and not state.ended.resumable and not changes:
-                return self._report(state, began_s)
+                return self._report(state, _earlier_wall_s(self.dir))
             payload = TypeAdapter(self.prepared.workflow.payload)
             encode = partial(payload.dump_python, mode="json")
             prepared = self.prepared.with_recorded_prices(start.prices)
@@ -224,7 +224,7 @@ class Run:
             for _ in range(self._stops):
                 session.stop()
             await session.run()
-            return self._report(state, began_s)
+            return self._report(state, time.monotonic() - began_s)
 
     def _close(self, writer: StoreWriter) -> None:
         self._writer = None
@@ -260,8 +260,7 @@ class Run:
             state.apply(record)
         return start, state, _changed(start.config, now)
 
-    def _report(self, state: RunState, began_s: float) -> Result:
-        wall_s = time.monotonic() - began_s
+    def _report(self, state: RunState, wall_s: float) -> Result:
         result = result_of(state, self.dir, models_in_words(self.prepared.settings), wall_s)
         rundir.write_result(self.dir, result.to_json())
         return result
@@ -278,6 +277,15 @@ EVENTS_BATCH = 1000
 
 INTERRUPT_GRACE_S = 30.0
 """What an interrupted run gets to settle its calls and close its store."""
+
+
+def _earlier_wall_s(run_dir: Path) -> float:
+    """Returns the real seconds that earlier processes spent on the run; their log has virtual ones.
+
+    A process that was killed left no word of its own.
+    """
+    earlier = rundir.read_result(run_dir) or {}
+    return earlier.get("wall_s") or 0.0
 
 
 def _read_records(run_dir: Path, seen: int) -> list[Record]:

@@ -38,7 +38,7 @@ def drive(run: Run, *, as_json: bool) -> int:
             _show(screen, run, progress, incoming, asked)
         _show(screen, run, progress, incoming, asked)
     result = run.result()
-    sizes = {split: len(run.prepared.splits[split]) for split in SPLITS}
+    sizes: dict[str, int] = {split: len(run.prepared.splits[split]) for split in SPLITS}
     _print(result, sizes, as_json=as_json)
     if asked.count and result.resumable:
         say(f"interrupted; continue with: flashevolve resume {run.dir}")

@@ -99,6 +99,6 @@ def main() -> NoReturn:
     except BrokenPipeError:
         # Whoever read our output has gone, as in `flashevolve events D | head`; a flush at exit
         # would complain once more.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         code = 0
     sys.exit(code)

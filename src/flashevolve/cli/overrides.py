@@ -83,21 +83,31 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[Override]]:
     return rest, overrides
 
 
-def shortcuts(function: F) -> F:
-    """Gives a command the flags that stand for keys."""
-    for short in reversed(SHORTCUTS):
-        name = short.flag.replace("-", "_")
-        option = click.option(f"--{short.flag}", name, metavar=short.metavar, help=short.help)
-        function = option(function)
-    return function
+def shortcuts(*, without: str = "") -> Callable[[F], F]:
+    """Gives a command the flags that stand for keys, but for one."""
+
+    def decorate(function: F) -> F:
+        for short in reversed(SHORTCUTS):
+            if short.flag != without:
+                option = click.option(
+                    f"--{short.flag}", _name(short), metavar=short.metavar, help=short.help
+                )
+                function = option(function)
+        return function
+
+    return decorate
 
 
 def collect(flags: Mapping[str, str | None], dotted: Sequence[Override]) -> list[Override]:
     """Returns all overrides: those of the flags first, so that a dotted key wins."""
     overrides: list[Override] = []
     for short in SHORTCUTS:
-        value = flags[short.flag.replace("-", "_")]
+        value = flags.get(_name(short))
         if value is not None:
             # A JSON string is a TOML string: `--run-dir 2026` stays text.
             overrides.append((short.key, json.dumps(value) if short.text else value))
     return [*overrides, *dotted]
+
+
+def _name(short: Shortcut) -> str:
+    return short.flag.replace("-", "_")

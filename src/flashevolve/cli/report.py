@@ -53,7 +53,7 @@ def counts(counters: Mapping[str, int]) -> str:
 
 
 def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
-    """Returns a result as lines; `result` is what `--json` prints, `sizes` are examples by split."""
+    """Returns a result (as `--json` prints it) as lines; `sizes` are examples by split."""
     reason = result["reason"]
     lines = [f"{result['run_id']}: {REASONS.get(reason, reason)}", *_scores(result, sizes)]
     if result["simulated"]:

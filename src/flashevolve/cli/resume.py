@@ -10,10 +10,10 @@ from flashevolve.cli.overrides import OverridingCommand, collect, shortcuts
 
 @click.command("resume", cls=OverridingCommand)
 @click.argument("run_dir", metavar="DIR")
-@shortcuts
+@shortcuts(without="run-dir")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.pass_obj
-def command(obj: list[tuple[str, str]], run_dir: str, as_json: bool, **flags: Any) -> int:
+def command(dotted: list[tuple[str, str]], /, run_dir: str, as_json: bool, **flags: Any) -> int:
     """Continue a run that was interrupted, or with more budget.
 
     Budget, concurrency, endpoint and key may change; what decides the outcome may not.
@@ -22,5 +22,5 @@ def command(obj: list[tuple[str, str]], run_dir: str, as_json: bool, **flags: An
     from flashevolve.config import merge
     from flashevolve.launch import resume
 
-    changes = merge({}, collect(flags, obj))
+    changes = merge({}, collect(flags, dotted))
     return drive(resume(Path(run_dir), changes), as_json=as_json)
