@@ -17,6 +17,7 @@ from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask, UserCode
 from flashevolve.errors import FlashEvolveError, TaskError
 from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
@@ -85,12 +86,7 @@ class EvaluationService:
                 found[example_id] = await self._one(place, artifact, split, example, fresh)
 
         n_workers = min(self._max_parallel, len(ids))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(n_workers):
-                    group.create_task(work())
-        except BaseExceptionGroup as failures:
-            raise first_of(failures) from None
+        await together(work() for _ in range(n_workers))
         return {example_id: found[example_id] for example_id in dict.fromkeys(ids)}
 
     async def _one(
