@@ -373,6 +373,11 @@ class Engine:
 
     def _fail_item(self, visit: Visit, error: LLMError) -> None:
         message = f"{error.kind}: {error}"
+        if self._state.pool.best() is None:
+            # Nothing can follow from nothing; left in flight, the step is taken up on resume.
+            again = "Mend the cause, then resume the run"
+            self._fail(RunStopped(f"the first step failed: {message}. {again}"))
+            return
         self._finish(visit, "failed", message)
         streak = self._item_failures[visit.stage]
         # By kind alone: many endpoints put the request's id into their text.
