@@ -16,7 +16,7 @@ from flashevolve.workloads.instructions import generate, score
 from tests.source import ROOT, SRC
 
 POLICIES = ("full", "guarded", "reflective")
-DATA = generate(seed=3, n_train=12, n_val=6, n_test=4)
+DATA: dict[str, Any] = dict(generate(seed=3, n_train=12, n_val=6, n_test=4))
 
 
 def sync_agent(artifact: Mapping[str, str], example: Mapping[str, Any], ctx: Any) -> str:
@@ -47,7 +47,7 @@ def evolve(run_dir: Path, **options: Any) -> list[str]:
 def log_lines(run_dir: Path) -> list[str]:
     lines = [record_to_json(record) for record in read_records(run_dir)]
     first = json.loads(lines[0])
-    # The one thing that differs: how the run and its directory are called.
+    # The one thing that differs: the directory, which is part of the config.
     first["event"]["run_id"] = first["event"]["config"]["run"] = ""
     return [json.dumps(first, sort_keys=True), *lines[1:]]
 

@@ -6,6 +6,7 @@ from itertools import chain
 
 import pytest
 
+import flashevolve
 from tests.source import TESTS, Module, modules
 
 MAX_FILE_LINES = 500
@@ -74,3 +75,9 @@ def test_every_test_of_a_module_still_has_its_module() -> None:
 def test_every_test_folder_is_a_package() -> None:
     for folder in chain([TESTS], {p.parent for p in TESTS.rglob("test_*.py")}):
         assert (folder / "__init__.py").exists(), folder
+
+
+def test_no_module_takes_the_place_of_a_public_name() -> None:
+    # Importing `flashevolve.x` sets the attribute `x` of the package, whatever it was before.
+    names = {m.name.split(".")[1] for m in modules() if m.name.count(".")}
+    assert not names & set(flashevolve.__all__)

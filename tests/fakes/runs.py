@@ -1,7 +1,8 @@
 """A whole run in memory and in virtual time, with a scripted model."""
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -84,11 +85,15 @@ class Bench:
     retry: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_attempts=3))
     before: Callable[[Session], None] = field(default=lambda session: None)
     perfect_score: float = 1.0
+    stops_s: tuple[float, ...] = ()
+    """When `stop()` is called, in virtual seconds since the process began."""
+    drive: Callable[[Coroutine[Any, Any, str]], str] = run_virtual
 
     def __post_init__(self) -> None:
         self.store = MemoryStore()
         self.model = ScriptedModel(self.answer, self.latency_s)
         self.reason = ""
+        self.n_tasks_left = 0
 
     def fresh_workflow(self) -> Workflow[Any]:
         setup = Setup(
@@ -150,6 +155,7 @@ class Bench:
                 pool="",
                 stages=[stage.name for stage in workflow.stages],
                 simulated=False,
+                prices={},
                 package="0",
             ),
             changes={},
@@ -169,9 +175,14 @@ class Bench:
         self.before(session)
 
         async def main() -> str:
-            return await session.run()
+            for at_s in self.stops_s:
+                asyncio.get_running_loop().call_later(at_s, session.stop)
+            try:
+                return await session.run()
+            finally:
+                self.n_tasks_left = len(asyncio.all_tasks()) - 1
 
-        self.reason = run_virtual(main())
+        self.reason = self.drive(main())
         return state
 
     def folded(self, workflow: Workflow[Any] | None = None) -> RunState:

@@ -12,6 +12,8 @@ class MemoryStore:
 
     def __init__(self, records: Sequence[ev.Record] = ()) -> None:
         self.records = list(records)
+        self.boundaries: list[int] = []
+        """Numbers of records after each transaction: where a killed process may have stopped."""
         self.snapshots: list[tuple[int, Mapping[str, Any]]] = []
 
     @property
@@ -21,6 +23,7 @@ class MemoryStore:
     def append(self, events: list[ev.Event], t_s: float) -> int:
         for event in events:
             self.records.append(ev.Record(seq=self.seq + 1, t_s=t_s, event=event))
+        self.boundaries.append(len(self.records))
         return self.seq
 
     async def durable(self) -> None:

@@ -20,7 +20,7 @@ def command(dotted: list[tuple[str, str]], /, run_dir: str, as_json: bool, **fla
     """
     from flashevolve.cli.drive import drive
     from flashevolve.config import merge
-    from flashevolve.optimize import resume
+    from flashevolve.launch import resume
 
     changes = merge({}, collect(flags, dotted))
     return drive(resume(Path(run_dir), changes), as_json=as_json)

@@ -4,7 +4,6 @@ The item owns what it asks for: requests run inside its task, so cancelling the 
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -34,8 +33,8 @@ class Visit:
     priority: tuple[int, ...]
     needs: Needs
     calls: Journal = field(default_factory=dict)
-    outcomes: Mapping[FreshKey, ev.OutcomeRecorded] = field(default_factory=dict)
-    repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
+    outcomes: dict[FreshKey, ev.OutcomeRecorded] = field(default_factory=dict)
+    """Recorded for this item, by this process too."""
     metric_calls: int = 0
     """Spent so far; at most `needs.metric_calls`."""
 
@@ -129,7 +128,6 @@ class BoundContext:
             journal=v.outcomes,
             ask=self._ask,
             spend=v.spend,
-            repeats=v.repeats,
         )
         return await self._services.evaluation.evaluate(
             place, artifact, split, example_ids, fresh=fresh

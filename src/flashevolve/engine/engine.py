@@ -18,7 +18,7 @@ from typing import Any
 from flashevolve import events as ev
 from flashevolve.engine.board import Board, Lane
 from flashevolve.engine.context import BoundContext, Services, Visit
-from flashevolve.engine.evaluation import FreshKey
+from flashevolve.engine.evaluation import FreshKey, first_of
 from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import COMMIT, REPAIR, Graph
 from flashevolve.engine.item import Commit, End, Goto, Item, ItemOutcome, Needs, Selection
@@ -26,7 +26,7 @@ from flashevolve.engine.log import EventLog
 from flashevolve.engine.repair import Verdict
 from flashevolve.engine.state import Codec, InFlight
 from flashevolve.engine.workflow import Source, Stage, Workflow
-from flashevolve.errors import RunStopped
+from flashevolve.errors import ConfigError, RunStopped, nearest
 from flashevolve.llm.calls import Journal
 from flashevolve.llm.errors import Fatal, LLMError
 from flashevolve.policies.budget import Amounts, Resource, selection_is_affordable
@@ -83,12 +83,17 @@ class Engine:
             [Lane(stage.name, options.workers, options.queue) for stage in graph.stages]
         )
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        """Steps under way; a task that is not in here has no say any more."""
+        self._unwinding: list[asyncio.Task[None]] = []
+        """Cancelled tasks, which may still settle their calls; `run` waits for them."""
         self._visits: dict[int, Visit] = {}
         self._wake = asyncio.Event()
         self._stopping = False
         self._cancelling = False
+        self._too_late = False
         self._failure: BaseException | None = None
-        self._item_failures = FailureStreak("items")
+        self._item_failures = {s.name: FailureStreak("items") for s in graph.stages}
+        """By stage: rollouts that succeed say nothing about a reflecting model that is down."""
         self._queue_what_was_in_flight()
 
     # -- life ------------------------------------------------------------------------------------
@@ -109,7 +114,8 @@ class Engine:
         finally:
             for timer in timers:
                 timer.cancel()
-            await self._cancel_tasks()
+            self._let_go()
+            await asyncio.gather(*self._unwinding, return_exceptions=True)
         if self._failure is not None:
             raise self._failure
         if self._stopping:
@@ -131,19 +137,25 @@ class Engine:
             return []
         loop = asyncio.get_running_loop()
         left_s = max(0.0, self._options.deadline_s - self._log.now_s())
+        if not left_s:
+            self._deadline()  # A resume after the deadline must not start anything first.
         return [
             loop.call_later(left_s, self._deadline),
             loop.call_later(left_s + self._options.grace_s, self._end_of_grace),
         ]
 
     def _deadline(self) -> None:
+        self._too_late = True
         self._drain("deadline", f"{self._options.deadline_s:g} s")
         self._wake.set()
 
     def _end_of_grace(self) -> None:
-        for ticket in list(self._tasks):
-            self._tasks.pop(ticket).cancel()
-            self._finish(self._visits[ticket], "dropped", "deadline: cut at the end of the grace")
+        cut = list(self._tasks)
+        self._let_go()
+        for ticket in cut:
+            self._finish(
+                self._visits.pop(ticket), "dropped", "deadline: cut at the end of the grace"
+            )
         self._wake.set()
 
     def _is_over(self) -> bool:
@@ -156,11 +168,11 @@ class Engine:
             raise AssertionError(f"engine stalled with items waiting: {waiting}")
         return True
 
-    async def _cancel_tasks(self) -> None:
-        tasks = list(self._tasks.values())
-        for task in tasks:
+    def _let_go(self) -> None:
+        """Cancels all steps; from here on they decide nothing, whatever they still do."""
+        for task in self._tasks.values():
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._unwinding += self._tasks.values()
         self._tasks.clear()
 
     def _queue_what_was_in_flight(self) -> None:
@@ -184,10 +196,12 @@ class Engine:
         """Takes queued items into stages; later stages first."""
         withheld = False
         for lane in self._board.backwards():
+            if self._is_doomed(lane):
+                continue
             while (ticket := self._board.head(lane)) is not None:
                 flight = self._state.in_flight[ticket]
                 stage = self._graph.stage(lane.name)
-                needs = stage.needs(flight.item, self._state.pool)
+                needs = _still_needed(stage.needs(flight.item, self._state.pool), flight)
                 amounts = _amounts(needs)
                 spends = any(amounts.values())
                 if spends and withheld:
@@ -201,10 +215,11 @@ class Engine:
                     resource = next(r for r in amounts if self._exhausted(r, amounts[r]))
                     self._drain(resource)
                     self._end_now(ticket, "dropped", f"budget: {resource}")
-                    continue
-                self._board.take(lane)
-                self._take(flight, stage, needs)
-            self._board.unblock()
+                else:
+                    self._board.take(lane)
+                    self._take(flight, stage, needs)
+                # What was blocked on its way here may be what the next free worker takes.
+                self._board.unblock()
 
     def _exhausted(self, resource: str, amount: float) -> bool:
         return self._state.ledger.verdict({resource: amount}) == "exhausted"  # type: ignore[dict-item]
@@ -228,7 +243,7 @@ class Engine:
             priority=(-self._order[stage.name], ticket),
             needs=needs,
             calls=calls,
-            outcomes=outcomes,
+            outcomes=dict(outcomes),
         )
         self._visits[ticket] = visit
         self._tasks[ticket] = asyncio.create_task(
@@ -241,7 +256,9 @@ class Engine:
         n = len(state.in_flight)
         if state.drain or n >= min(options.in_flight, state.pool.ramp(options.in_flight)):
             return False
-        if n >= state.ledger.left("proposals"):
+        if state.n_to_propose >= state.ledger.left("proposals"):
+            if n == 0:
+                self._drain("proposals")
             return False
         mean = state.mean_item()
         aside = self._funds.aside
@@ -263,6 +280,11 @@ class Engine:
         if selection is None:
             return False
         enter = selection.enter or self._graph.stages[0].name
+        if enter not in self._board.lanes:
+            raise ConfigError(
+                f"source {source.name!r} enters unknown stage {enter!r}."
+                f"{nearest(enter, self._board.lanes)} Name one of the workflow's stages"
+            )
         if not self._board.has_room(enter):
             return False
         ticket = self._state.next_ticket
@@ -294,45 +316,75 @@ class Engine:
         drain = self._state.drain
         if drain is None:
             return
+        reason = "deadline" if self._too_late else drain.reason
         for lane in self._board.lanes.values():
-            if lane.name != self._graph.last or drain.reason == "deadline":
+            if self._is_doomed(lane):
                 for ticket in self._board.waiting(lane.name):
                     self._board.drop_waiting(ticket, lane.name)
-                    self._end_now(ticket, "dropped", f"budget: {drain.reason}")
+                    self._end_now(ticket, "dropped", f"budget: {reason}")
+
+    def _is_doomed(self, lane: Lane) -> bool:
+        """Says whether what waits for this stage will be dropped, so that it must not be taken."""
+        if self._too_late:
+            return True
+        return self._state.drain is not None and lane.name != self._graph.last
 
     # -- one step --------------------------------------------------------------------------------
 
     async def _step(self, item: Item[Any], stage: Stage[Any], visit: Visit) -> None:
         """Runs one stage on one item; every way out is an event or the run's failure."""
+        me = asyncio.current_task()
         try:
             await self._log.durable()
             result: Any = await stage.run(item, BoundContext(self._services, visit))
-            self._conclude(item, stage, visit, result)
-        except asyncio.CancelledError:
-            raise
-        except BudgetExhausted as error:
-            self._drain(error.resource)
-            self._finish(visit, "dropped", f"budget: {error.resource}")
-        except Fatal as error:
-            self._failure = RunStopped(str(error))
-        except LLMError as error:
-            self._fail_item(visit, f"{error.kind}: {error}")
+            # A stage that swallowed its cancellation gets here, and has nothing to say.
+            if self._tasks.get(item.ticket) is me:
+                self._conclude(item, stage, visit, result)
         except BaseException as error:
-            self._failure = error
-        self._tasks.pop(item.ticket, None)
+            cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
+            if self._tasks.get(item.ticket) is me:
+                self._went_wrong(visit, cause)
+            elif not isinstance(cause, (asyncio.CancelledError, BudgetExhausted, LLMError)):
+                self._fail(cause)
+        if self._tasks.get(item.ticket) is me:
+            del self._tasks[item.ticket], self._visits[item.ticket]
         self._funds.settled()
         self._wake.set()
 
-    def _fail_item(self, visit: Visit, message: str) -> None:
+    def _went_wrong(self, visit: Visit, error: BaseException) -> None:
+        match error:
+            case BudgetExhausted():
+                self._drain(error.resource)
+                self._finish(visit, "dropped", f"budget: {error.resource}")
+            case Fatal():
+                self._fail(RunStopped(str(error)))
+            case LLMError():
+                self._fail_item(visit, error)
+            case asyncio.CancelledError():
+                # Nobody cancelled this task: re-raised, it would vanish and the run would hang.
+                self._fail(RuntimeError(f"stage {visit.stage!r} raised CancelledError by itself"))
+            case _:
+                self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Ends the run; the first of several failures is the one that is raised."""
+        if self._failure is None:
+            self._failure = error
+
+    def _fail_item(self, visit: Visit, error: LLMError) -> None:
+        message = f"{error.kind}: {error}"
         self._finish(visit, "failed", message)
-        if self._item_failures.failed(f"{visit.stage}: {message}"):
-            self._failure = RunStopped(
-                f"the last {self._item_failures.n} steps failed the same way, in stage "
+        streak = self._item_failures[visit.stage]
+        # By kind alone: many endpoints put the request's id into their text.
+        if streak.failed(error.kind):
+            failure = RunStopped(
+                f"the last {streak.n} steps failed the same way, in stage "
                 f"{visit.stage!r}: {message}. Mend the cause, then resume the run"
             )
+            self._fail(failure)
 
     def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
-        self._item_failures.succeeded()
+        self._item_failures[visit.stage].succeeded()
         match result:
             case Verdict():
                 self._after_repair(item, visit, result)
@@ -340,6 +392,7 @@ class Engine:
                 counts = stage.counts if outcome == "rejected" else None
                 self._finish(visit, outcome, reason, counts=counts)
             case Goto(to, moved):
+                self._require_route(stage, to)
                 self._onward(visit, moved, None if to == COMMIT else to, [], stage.counts)
             case Item() as moved if stage.name == self._graph.gate:
                 self._leave_gate(visit, moved, stage)
@@ -349,6 +402,13 @@ class Engine:
                 raise TypeError(
                     f"stage {stage.name!r} must return an Item, Goto or End, got {result!r:.80}"
                 )
+
+    def _require_route(self, stage: Stage[Any], to: str) -> None:
+        if to not in (*stage.routes, self._graph.following(stage.name) or COMMIT):
+            raise ConfigError(
+                f"stage {stage.name!r} went to {to!r}, which is not among its routes "
+                f"({', '.join(stage.routes) or 'none'}). Add it to the stage's routes"
+            )
 
     def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any]) -> None:
         staleness = self._options.staleness
@@ -478,6 +538,13 @@ class Engine:
             proposals=visit.needs.proposals,
             counts=counts,
         )
+
+
+def _still_needed(needs: Needs, flight: InFlight) -> Needs:
+    """Leaves out what the visit had evaluated before a process died: the journal gives it back."""
+    if not flight.n_prepaid:
+        return needs
+    return replace(needs, metric_calls=max(0, needs.metric_calls - flight.n_prepaid))
 
 
 def _amounts(needs: Needs) -> Amounts:

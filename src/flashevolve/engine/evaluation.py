@@ -9,8 +9,7 @@ task code is an outcome; only what no score can express is raised.
 import asyncio
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,9 +30,6 @@ SharedKey = tuple[str, str, str, int]
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
 
-FRESH_STRIDE = 1_000_000_000
-"""Separates the replicas of one ticket: each repeated fresh evaluation is a sample of its own."""
-
 PROBES = 3
 """Examples on which an agent may fail before we conclude that it is broken, not the artifact."""
 
@@ -45,13 +41,12 @@ class Place:
     ticket: int
     stage: str
     visit: int
-    journal: Mapping[FreshKey, ev.OutcomeRecorded]
+    journal: dict[FreshKey, ev.OutcomeRecorded]
+    """What was recorded for this item; what is recorded here is added."""
     ask: Callable[[str, tuple[object, ...]], Ask]
     """(map key, sample) -> the way to a model for one evaluation."""
     spend: Callable[[], None]
     """Books one metric call; raises if the stage asked for more than it declared."""
-    repeats: Counter[tuple[str, str]]
-    """How often (artifact hash, example id) was evaluated afresh in this visit."""
 
 
 class EvaluationService:
@@ -63,11 +58,10 @@ class EvaluationService:
         self._log = log
         self._max_parallel = max_parallel
         self._known: dict[SharedKey, float] = {}
-        self._under_way: dict[SharedKey, asyncio.Future[Outcome]] = {}
+        self._under_way: dict[tuple[object, ...], asyncio.Future[None]] = {}
         self._metric_failures = FailureStreak("the metric")
         self._probe = asyncio.Lock()
         self._probes_left = PROBES
-        self._probe_message = ""
 
     def remember(self, scores: Iterable[tuple[SharedKey, float]]) -> None:
         """Takes in the shared scores that earlier processes recorded."""
@@ -102,29 +96,30 @@ class EvaluationService:
     async def _one(
         self, place: Place, artifact: Artifact, split: Split, example: Example, fresh: bool
     ) -> Outcome:
-        if fresh:
-            again = place.repeats[(artifact.hash, example.id)]
-            place.repeats[(artifact.hash, example.id)] += 1
-            replica = place.ticket + again * FRESH_STRIDE
-            return await self._journaled(place, artifact, split, example, replica, True)
-        key = (artifact.hash, split, example.id, 0)
-        while key not in self._known:
-            if key in self._under_way:
-                # Whoever runs it may fail or be cancelled; then it is ours to run.
-                await asyncio.wait([self._under_way[key]])
-                continue
-            future = asyncio.get_running_loop().create_future()
-            self._under_way[key] = future
-            try:
-                outcome = await self._journaled(place, artifact, split, example, 0, False)
-                self._known[key] = outcome.score
-                return outcome
-            finally:
-                del self._under_way[key]
-                future.cancel()
-        return Outcome(score=self._known[key])
+        replica = place.ticket if fresh else 0
+        own = (place.stage, place.visit, artifact.hash, example.id, replica)
+        shared = (artifact.hash, split, example.id, replica)
+        flight = (place.ticket, *own) if fresh else shared
+        while True:
+            recorded = place.journal.get(own)
+            if recorded is not None:
+                return _outcome_of(recorded)
+            if not fresh and shared in self._known:
+                return Outcome(score=self._known[shared])
+            if flight not in self._under_way:
+                break
+            # Whoever runs it may fail or be cancelled; then it is ours to run.
+            await asyncio.wait([self._under_way[flight]])
+        self._under_way[flight] = asyncio.get_running_loop().create_future()
+        try:
+            outcome = await self._recorded(place, artifact, split, example, replica, fresh)
+            if not fresh:
+                self._known[shared] = outcome.score
+            return outcome
+        finally:
+            self._under_way.pop(flight).cancel()
 
-    async def _journaled(
+    async def _recorded(
         self,
         place: Place,
         artifact: Artifact,
@@ -134,26 +129,22 @@ class EvaluationService:
         fresh: bool,
     ) -> Outcome:
         place.spend()
-        key = (place.stage, place.visit, artifact.hash, example.id, replica)
-        recorded = place.journal.get(key)
-        if recorded is not None:
-            return _outcome_of(recorded)
         sample = (artifact.hash, split, example.id, replica)
         ask = place.ask(f"{artifact.hash[:12]}/{split}/{example.id}/{replica}", sample)
         outcome = _jsonable(await self._probed(artifact, example, ask))
-        self._log.append(
-            ev.OutcomeRecorded(
-                ticket=place.ticket,
-                stage=place.stage,
-                visit=place.visit,
-                artifact=artifact.hash,
-                split=split,
-                example=example.id,
-                replica=replica,
-                fresh=fresh,
-                **{name: getattr(outcome, name) for name in _RECORDED},
-            )
+        recorded = ev.OutcomeRecorded(
+            ticket=place.ticket,
+            stage=place.stage,
+            visit=place.visit,
+            artifact=artifact.hash,
+            split=split,
+            example=example.id,
+            replica=replica,
+            fresh=fresh,
+            **{name: getattr(outcome, name) for name in _RECORDED},
         )
+        self._log.append(recorded)
+        place.journal[(place.stage, place.visit, artifact.hash, example.id, replica)] = recorded
         return outcome
 
     async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
@@ -164,20 +155,20 @@ class EvaluationService:
             if not self._probes_left:
                 return await self._attempt(artifact, example, ask)
             outcome = await self._attempt(artifact, example, ask)
-            if outcome.error is None:
-                self._probes_left = 0
-            elif outcome.error.startswith("run raised"):
+            if outcome.error is not None and outcome.error.startswith("run raised"):
                 self._probes_left -= 1
                 if not self._probes_left:
                     raise TaskError(
                         f"the agent failed on the first {PROBES} examples: {outcome.error}. "
                         "Call run(artifact, example) by hand on one of them"
                     )
-            elif outcome.error.startswith("score raised"):
+            elif outcome.error is not None and outcome.error.startswith("score raised"):
                 raise TaskError(
                     f"the metric failed on its first output: {outcome.error} "
                     f"(example {example.id!r}, output {outcome.output!r:.120})"
                 )
+            else:
+                self._probes_left = 0
             return outcome
 
     async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
@@ -188,7 +179,9 @@ class EvaluationService:
             return self._failed(f"the model's answer is unusable ({error.kind}): {error}")
         except (LLMError, BudgetExhausted, FlashEvolveError):
             raise
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             guard.raise_if_interrupted()
             return self._failed(f"run raised {type(error).__name__}: {error}")
         guard.raise_if_interrupted()
@@ -200,24 +193,28 @@ class EvaluationService:
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
     async def _score(self, example: Example, output: Any) -> Outcome:
-        if isinstance(output, Outcome):
-            return output
         try:
-            scored = await self._code.call(self.task.score, example, output)
+            scored = output
+            if not isinstance(output, Outcome):
+                scored = await self._code.call(self.task.score, example, output)
             outcome = as_outcome(scored, output)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             message = f"score raised {type(error).__name__}: {error}"
-            if self._metric_failures.failed(message):
+            # By type alone: texts tend to name the example.
+            if self._metric_failures.failed(type(error).__name__):
                 raise TaskError(
-                    f"the metric failed {self._metric_failures.n} times in a row: {message} "
-                    f"(last example {example.id!r}). Mend it and resume the run"
+                    f"the metric failed {self._metric_failures.n} times in a row: "
+                    f"{_one_line(message)} (last example {example.id!r}). "
+                    "Mend it and resume the run"
                 ) from error
             return replace(self._failed(message), output=output)
         self._metric_failures.succeeded()
         return outcome
 
     def _failed(self, message: str) -> Outcome:
-        return Outcome(score=self.task.failure_score, error=message, feedback=message)
+        return Outcome(score=self.task.failure_score, error=_one_line(message), feedback=message)
 
 
 class _Guarded:
@@ -260,16 +257,31 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
 def as_outcome(scored: Any, output: Any) -> Outcome:
     """Accepts what a metric may return: a number, (number, feedback) or an `Outcome`."""
     if isinstance(scored, Outcome):
-        return scored if scored.output is not None else replace(scored, output=output)
+        shown = output if scored.output is None and scored is not output else scored.output
+        return replace(scored, score=_finite(scored.score), output=shown)
     feedback = ""
     if isinstance(scored, tuple):
         if len(scored) != 2 or not isinstance(scored[1], str):
             raise TypeError(f"expected float, (float, feedback) or Outcome, got {scored!r:.80}")
         scored, feedback = scored
-    number = float(scored)
+    return Outcome(score=_finite(scored), output=output, feedback=feedback)
+
+
+def _finite(score: Any) -> float:
+    number = float(score)
     if not math.isfinite(number):
         raise ValueError(f"the score is {number}; expected a finite number")
-    return Outcome(score=number, output=output, feedback=feedback)
+    return number
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
+
+
+def _is_cancelled() -> bool:
+    """Says whether we were cancelled, rather than user code having raised `CancelledError`."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -24,7 +24,7 @@ from flashevolve.engine.repair import Repairer
 from flashevolve.engine.state import Codec, RunState
 from flashevolve.engine.usercode import UserCode
 from flashevolve.engine.workflow import Stage, Workflow
-from flashevolve.llm.calls import CallService, Endpoint, Journal, journal_of
+from flashevolve.llm.calls import CallService, Endpoint, Journal, Reuse, journal_of
 from flashevolve.llm.errors import Fatal, LLMError
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.outcome import Usage
@@ -74,6 +74,8 @@ class Plan:
     retry: RetryPolicy
     start: ev.RunStarted
     """Appended if the run is new."""
+    reuse: Reuse | None = None
+    """Looks up answers that another run has paid for."""
     changes: Mapping[str, Any]
     """Settings that differ from the recorded ones; told in `RunResumed`."""
 
@@ -91,6 +93,7 @@ class Session:
         self._past = past
         self._observers: list[Observer] = []
         self._engine: Engine | None = None
+        self._testing: asyncio.Future[None] | None = None
         self._stop_requests = 0
 
     def observe(self, observer: Observer) -> None:
@@ -102,6 +105,8 @@ class Session:
         self._stop_requests += 1
         if self._engine is not None:
             self._obey(self._engine)
+        if self._testing is not None and self._stop_requests > 1:
+            self._testing.cancel()
 
     def _obey(self, engine: Engine) -> None:
         if self._stop_requests == 1:
@@ -116,8 +121,9 @@ class Session:
         funds = Funds(self.state.ledger)
         evaluation = EvaluationService(self._plan.task, code, log, self._plan.max_parallel)
         endpoints = self._plan.endpoints(_limit_reporter(log))
-        calls = CallService(endpoints, log, funds, self._plan.retry, self._plan.options.rng_seed)
-        services = Services(self._plan.options.rng_seed, self.state.pool, calls, evaluation)
+        plan, run_seed = self._plan, self._plan.options.rng_seed
+        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse)
+        services = Services(run_seed, self.state.pool, calls, evaluation)
         try:
             journals = self._begin(log, evaluation)
             self._set_aside(log, funds)
@@ -126,18 +132,22 @@ class Session:
             self._obey(engine)
             try:
                 reason = await engine.run()
+                if reason != "stop" and not await self._scored_test(log, funds, services):
+                    reason = "stop"
+            except asyncio.CancelledError:
+                self._end(log, "stop", True, "cancelled")
+                raise
             except BaseException as error:
                 self._end(log, "failed", True, f"{type(error).__name__}: {error}")
                 raise
-            if reason != "stop":
-                await self._score_test(log, funds, services)
             self._end(log, reason, reason == "stop", "")
             return reason
         finally:
-            log.snapshot()
             code.close()
             for endpoint in {id(e.model): e for es in endpoints.values() for e in es}.values():
                 await endpoint.model.close()
+            # Last, since a full disk makes them fail.
+            log.snapshot()
             await log.flush()
 
     # -- beginning -------------------------------------------------------------------------------
@@ -192,14 +202,28 @@ class Session:
         if not n_test or not funds.ledger.limits.keys() & {"tokens", "usd"}:
             return
 
-        def measure(_: ev.Record) -> None:
-            if not funds.aside and self.state.first_cost:
+        def measure(_: ev.Record | None = None) -> None:
+            first = self.state.first_cost
+            if first and not funds.aside and self._testing is None:
                 share = 2 * ASIDE_MARGIN * n_test / max(1, n_val)
-                funds.aside = {r: share * cost for r, cost in self.state.first_cost.items()}
+                # Scoring on test is no metric call.
+                funds.aside = {"tokens": share * first["tokens"], "usd": share * first["usd"]}
 
+        measure()
         log.observe(measure)
 
     # -- ending ----------------------------------------------------------------------------------
+
+    async def _scored_test(self, log: EventLog, funds: Funds, services: Services) -> bool:
+        """Scores on the test split; False if a second `stop` cancelled it."""
+        self._testing = asyncio.ensure_future(self._score_test(log, funds, services))
+        try:
+            await self._testing
+        except asyncio.CancelledError:
+            if self._stop_requests > 1:
+                return False
+            raise
+        return True
 
     async def _score_test(self, log: EventLog, funds: Funds, services: Services) -> None:
         """Scores seed and best on the test split, once each, seed first."""
@@ -233,7 +257,7 @@ class Session:
             priority=(-len(self._plan.workflow.stages) - 1, ticket),
             needs=Needs(metric_calls=len(ids)),
             calls=calls,
-            outcomes=outcomes,
+            outcomes=dict(outcomes),
         )
         context = BoundContext(services, visit)
         try:

@@ -35,6 +35,12 @@ class InFlight:
     """True while a stage works on it; False while it is queued."""
     reserved: dict[Resource, float] = field(default_factory=dict)
     began_s: float = 0.0
+    has_proposed: bool = False
+    """True once a proposal is reserved or spent for it."""
+    n_recorded: int = 0
+    """Outcomes recorded since the stage took it."""
+    n_prepaid: int = 0
+    """Outcomes of this visit that were recorded and booked before a process died."""
     spent: dict[Resource, float] = field(default_factory=lambda: dict(NOTHING))
 
     @property
@@ -92,6 +98,11 @@ class RunState:
         """Items ever selected."""
         return self.next_ticket - 1
 
+    @property
+    def n_to_propose(self) -> int:
+        """Items in flight for which no proposal is reserved or spent yet."""
+        return sum(not flight.has_proposed for flight in self.in_flight.values())
+
     def conservation(self) -> dict[str, int]:
         """Returns created, each outcome, and in flight; created equals the sum of the others."""
         ended: dict[str, int] = {outcome: self.counters[outcome] for outcome in OUTCOMES}
@@ -115,9 +126,14 @@ class RunState:
         raise TypeError(f"unknown event {type(event).__name__}")
 
     @_fold.register(ev.GapChecked)
-    @_fold.register(ev.OutcomeRecorded)
     def _only_informs(self, event: Any) -> None:
         pass
+
+    @_fold.register
+    def _outcome_recorded(self, event: ev.OutcomeRecorded) -> None:
+        flight = self.in_flight.get(event.ticket)
+        if flight is not None:
+            flight.n_recorded += 1
 
     @_fold.register
     def _run_started(self, event: ev.RunStarted) -> None:
@@ -129,8 +145,13 @@ class RunState:
         self.ended = None
         for flight in self.in_flight.values():
             if flight.taken:
-                # The visit starts over: its journal gives back what it had already done.
-                self.ledger.settle(flight.reserved, {})
+                # The visit starts over: its journal gives back what it had already done. That
+                # is booked here, since the visit may be dropped before it is taken again.
+                self.ledger.settle(flight.reserved, {"metric_calls": flight.n_recorded})
+                flight.spent["metric_calls"] += flight.n_recorded
+                flight.n_prepaid += flight.n_recorded
+                flight.n_recorded = 0
+                flight.has_proposed &= not flight.reserved.get("proposals")
                 flight.reserved = {}
                 flight.visits[flight.stage] -= 1
                 flight.taken = False
@@ -155,8 +176,10 @@ class RunState:
     def _stage_taken(self, event: ev.StageTaken) -> None:
         flight = self.in_flight[event.ticket]
         flight.taken = True
+        flight.n_recorded = 0
         flight.visits[event.stage] = event.visit
         flight.reserved = {"metric_calls": event.metric_calls, "proposals": event.proposals}
+        flight.has_proposed |= event.proposals > 0
         self.ledger.reserve(flight.reserved)
 
     @_fold.register
@@ -170,6 +193,7 @@ class RunState:
         flight.reserved = {}
         flight.spent["metric_calls"] += event.metric_calls
         flight.taken = False
+        flight.n_recorded = flight.n_prepaid = 0
         if event.payload is not None:
             flight.item = replace(flight.item, payload=self.decode(event.payload))
         if event.to is not None:
@@ -253,7 +277,8 @@ class RunState:
         flights = []
         for flight in self.in_flight.values():
             item = {**vars(flight.item), "payload": encode(flight.item.payload)}
-            flights.append({**vars(flight), "item": item})
+            own = {n: dict(v) if isinstance(v, dict) else v for n, v in vars(flight).items()}
+            flights.append({**own, "item": item})
         return {
             "started": asdict(self.started) if self.started else None,
             "t_s": self.t_s,

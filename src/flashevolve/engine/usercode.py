@@ -7,8 +7,9 @@ made on the loop while the thread waits. In virtual time the loop itself hands t
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
@@ -63,20 +64,45 @@ class SyncContext:
     def __init__(self, ask: Ask, loop: asyncio.AbstractEventLoop) -> None:
         self._ask = ask
         self._loop = loop
+        self._loop_thread = threading.get_ident()
+        self._closed = False
+        self._pending: set[Future[Reply]] = set()
 
     def chat(self, role: str, messages: MessagesLike, **parameters: Any) -> Reply:
         """Asks a model of `role`; `reply.text` is the answer."""
+        if threading.get_ident() == self._loop_thread:
+            raise TaskError(
+                "ctx.chat was called in the event loop, which it would block for ever: run is no "
+                "`async def` but returned something to await. Declare it with `async def`"
+            )
+        if self._closed:
+            raise asyncio.CancelledError("the evaluation that this thread worked for was cancelled")
         coroutine = self._ask(role, as_messages(messages), **parameters)
         travel: Callable[[Coroutine[Any, Any, Reply]], Reply] | None = getattr(
             self._loop, "call_from_thread", None
         )
         if travel is not None:
             return travel(coroutine)
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._pending.add(future)
+        if self._closed:  # It was closed between the check and the call.
+            future.cancel()
+        try:
+            return future.result()
+        finally:
+            self._pending.discard(future)
+
+    def close(self) -> None:
+        """Cancels what the thread waits for; it may ask for nothing more."""
+        self._closed = True
+        for future in list(self._pending):
+            future.cancel()
 
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Says whether calling `function` gives something to await."""
+    while isinstance(function, partial):
+        function = function.func
     call = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
     return inspect.iscoroutinefunction(inspect.unwrap(call))
 
@@ -146,7 +172,11 @@ class UserCode:
             return await self.call(run, artifact, example)
         if kind.is_async:
             return await run(artifact, example, AsyncContext(ask))
-        return await self.call(run, artifact, example, SyncContext(ask, asyncio.get_running_loop()))
+        context = SyncContext(ask, asyncio.get_running_loop())
+        try:
+            return await self.call(run, artifact, example, context)
+        finally:
+            context.close()  # A thread outlives its cancelled evaluation; its requests must not.
 
     def _kind(self, function: Callable[..., Any]) -> "_Kind":
         """Looks at a function once: inspecting a signature costs more than most metrics."""

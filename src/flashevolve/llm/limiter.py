@@ -158,7 +158,7 @@ class Limiter:
         except asyncio.CancelledError:
             if granted.done() and not granted.cancelled():
                 self.release()  # Granted and cancelled in the same turn of the loop.
-            else:
+            elif waiter in self._waiters:
                 self._waiters.remove(waiter)
                 heapq.heapify(self._waiters)
             raise
@@ -197,6 +197,8 @@ class Limiter:
             return
         while self._waiters and self.in_use < self.limit:
             granted = heapq.heappop(self._waiters)[2]
+            if granted.done():
+                continue  # Cancelled; its task has not had its turn since.
             self.in_use += 1
             self._decider.used(self.in_use)
             granted.set_result(None)
