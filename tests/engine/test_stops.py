@@ -19,7 +19,7 @@ from flashevolve.llm.messages import Request
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.task import Example
 from tests.fakes.runs import Bench
-from tests.fakes.workflows import Deltas, Note, Reduction
+from tests.fakes.workflows import Deltas, Every, Note, Reduction
 from tests.fakes.writer import MemoryStore
 
 
@@ -338,7 +338,7 @@ def test_an_undeclared_route_is_named_with_what_to_do() -> None:
 def test_a_source_that_enters_an_unknown_stage_is_told_the_nearest_one() -> None:
     bench = Bench(Deltas)
     workflow = Deltas(bench.setup())
-    workflow.sources = [replace(workflow.sources[0], enter="genrate")]
+    workflow.sources = [Every("sample", 1, enter="genrate")]
     bench.workflow = lambda setup: workflow
     with pytest.raises(ConfigError, match=r"unknown stage 'genrate'\. Did you mean 'generate'\?"):
         bench.run()
