@@ -14,7 +14,7 @@ def test_a_draw_does_not_depend_on_draws_made_before() -> None:
 
 def test_every_part_of_the_purpose_matters() -> None:
     seeds = {
-        derived_seed(run_seed, *purpose)
+        derived_seed(int(run_seed), *purpose)
         for run_seed, *purpose in [
             (0, "a", 1),
             (1, "a", 1),
