@@ -1,8 +1,8 @@
 """A process that runs a small evolution and may kill itself, as `kill -9` would, at a chosen point.
 
 `python -m tests.fakes.doomed OPTIONS` with OPTIONS as JSON: what `evolution` takes, and `die_at`:
-`["append", n]` = as the store is handed its n-th transaction, `["repair", n]` = its n-th transaction
-with an event of the repair stage; null = never. Prints `finished` when the run has ended.
+`["append", n]` = as the store is handed its n-th transaction, `["repair", n]` = its n-th with an
+event of the repair stage; null = never. Says `finished` when the run has ended.
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 import flashevolve as fe
 from flashevolve.events import Event
 from flashevolve.store.writer import StoreWriter
-from tests.fakes.small import evolution
+from tests.fakes.small import evolution, lottery
 
 
 def die_at(kind: str, number: int) -> None:
@@ -40,8 +40,8 @@ def main() -> None:
         die_at(*death)
     budget = fe.Budget(**given.pop("budget"))
     base_url, run_dir = given.pop("base_url"), Path(given.pop("run_dir"))
-    result = fe.optimize(**evolution(base_url, run_dir, budget=budget, **given))
-    print("finished", result.reason)
+    options = evolution(base_url, run_dir, budget=budget, score=lottery, **given)
+    sys.stdout.write(f"finished: {fe.optimize(**options).reason}\n")
 
 
 if __name__ == "__main__":

@@ -63,6 +63,8 @@ class EvaluationService:
         self._metric_failures = FailureStreak("the metric")
         self._probe = asyncio.Lock()
         self._probes_left = PROBES
+        self._broken: TaskError | None = None
+        """What a probe found; whoever waits for its turn must not try again."""
 
     def remember(self, scores: Iterable[tuple[SharedKey, float]]) -> None:
         """Takes in the shared scores that earlier processes recorded."""
@@ -145,27 +147,35 @@ class EvaluationService:
 
     async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
-        if not self._probes_left:
-            return await self._attempt(artifact, example, ask)
-        async with self._probe:
+        if self._probes_left or self._broken is not None:
+            async with self._probe:
+                if self._broken is not None:
+                    raise self._broken
+                if self._probes_left:
+                    outcome = await self._attempt(artifact, example, ask)
+                    self._judge(example, outcome)
+                    return outcome
+        return await self._attempt(artifact, example, ask)
+
+    def _judge(self, example: Example, outcome: Outcome) -> None:
+        """Raises if a probe shows that the user's code can only be broken."""
+        error = outcome.error or ""
+        if error.startswith("score raised"):
+            self._broken = TaskError(
+                f"the metric failed on its first output: {error} "
+                f"(example {example.id!r}, output {outcome.output!r:.120})"
+            )
+        elif error.startswith("run raised"):
+            self._probes_left -= 1
             if not self._probes_left:
-                return await self._attempt(artifact, example, ask)
-            outcome = await self._attempt(artifact, example, ask)
-            if outcome.error is not None and outcome.error.startswith("run raised"):
-                self._probes_left -= 1
-                if not self._probes_left:
-                    raise TaskError(
-                        f"the agent failed on the first {PROBES} examples: {outcome.error}. "
-                        "Call run(artifact, example) by hand on one of them"
-                    )
-            elif outcome.error is not None and outcome.error.startswith("score raised"):
-                raise TaskError(
-                    f"the metric failed on its first output: {outcome.error} "
-                    f"(example {example.id!r}, output {outcome.output!r:.120})"
+                self._broken = TaskError(
+                    f"the agent failed on the first {PROBES} examples: {error}. "
+                    "Call run(artifact, example) by hand on one of them"
                 )
-            else:
-                self._probes_left = 0
-            return outcome
+        else:
+            self._probes_left = 0
+        if self._broken is not None:
+            raise self._broken
 
     async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         guard = _Guarded(ask)
