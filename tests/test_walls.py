@@ -84,11 +84,8 @@ def test_a_breach_of_the_algorithms_wall_would_be_seen(line: str) -> None:
     assert breaches(Planted(SRC), ALGORITHMS, engine=INTERFACE)
 
 
-def test_gepa_is_at_most_600_lines_of_python_that_are_not_blank() -> None:
-    n_lines = sum(
-        1 for m in modules("algorithms/gepa") for line in m.text.splitlines() if line.strip()
-    )
-    assert n_lines <= 600
+def test_gepa_is_at_most_600_lines_of_python() -> None:
+    assert sum(len(m.text.splitlines()) for m in modules("algorithms/gepa")) <= 600
 
 
 def test_importing_flashevolve_imports_nothing_heavy() -> None:

@@ -43,7 +43,7 @@ def test_the_first_interrupt_drains(tmp_path: Path, capsys: Capture) -> None:
             process.interrupt()
             process.until("stopping: steps under way finish")
             code, out, err = process.end()
-        assert code == 130
+        assert code == 130, err
         assert f"continue with: flashevolve resume {run_dir}" in err
         assert json.loads(out)["reason"] == "stop"
         state = conserved(run_dir)
@@ -65,7 +65,7 @@ def test_the_second_interrupt_cancels(tmp_path: Path, capsys: Capture) -> None:
             process.interrupt()
             process.until("cancelling:")
             code, out, err = process.end()
-        assert code == 130
+        assert code == 130, err
         assert "flashevolve resume" in err
         assert json.loads(out)["resumable"] is True
         assert conserved(run_dir).in_flight
@@ -102,8 +102,8 @@ def test_the_third_interrupt_ends_the_process_at_once(tmp_path: Path, capsys: Ca
             for line in ("stopping:", "cancelling:", "exiting at once"):
                 process.interrupt()
                 process.until(line)
-            code, out, _ = process.end()
-        assert code == 130
+            code, out, err = process.end()
+        assert code == 130, err
         assert out == ""
         assert conserved(run_dir).in_flight
         (tmp_path / "stuck").unlink()

@@ -95,14 +95,16 @@ class Bench:
         self.reason = ""
         self.n_tasks_left = 0
 
-    def fresh_workflow(self) -> Workflow[Any]:
-        setup = Setup(
+    def setup(self) -> Setup:
+        return Setup(
             seed=self.seed,
             train_ids=tuple(f"train-{i}" for i in range(5)),
             val_ids=tuple(f"val-{i}" for i in range(self.n_val)),
             perfect_score=self.perfect_score,
         )
-        return self.workflow(setup)
+
+    def fresh_workflow(self) -> Workflow[Any]:
+        return self.workflow(self.setup())
 
     def plan(self, workflow: Workflow[Any]) -> Plan:
         def endpoints(

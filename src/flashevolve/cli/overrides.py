@@ -104,9 +104,16 @@ def collect(flags: Mapping[str, str | None], dotted: Sequence[Override]) -> list
     for short in SHORTCUTS:
         value = flags.get(_name(short))
         if value is not None:
-            # A JSON string is a TOML string: `--run-dir 2026` stays text.
-            overrides.append((short.key, json.dumps(value) if short.text else value))
+            overrides.append((short.key, _quoted(value) if short.text else value))
     return [*overrides, *dotted]
+
+
+def _quoted(text: str) -> str:
+    """Returns text as a TOML string, so that `--run-dir 2026` stays text.
+
+    A JSON string is one, but for the surrogate pairs of ASCII output and for DEL.
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _name(short: Shortcut) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flashevolve.result import COUNTERS
+
 SIMULATED_NOTE = (
     "simulated: a built-in reader answered, in virtual time. Scores and times are predictions "
     "about a stated world, not about any model"
@@ -48,8 +50,10 @@ def duration(seconds: float | None) -> str:
 
 
 def counts(counters: Mapping[str, int]) -> str:
-    """Returns the counters that are not zero."""
-    return ", ".join(f"{n} {name}" for name, n in counters.items() if n) or "nothing happened"
+    """Returns the counters that are not zero, always in the same order."""
+    names = [*COUNTERS, *sorted(counters.keys() - set(COUNTERS))]
+    shown = [f"{counters[name]} {name}" for name in names if counters.get(name)]
+    return ", ".join(shown) or "nothing happened"
 
 
 def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:

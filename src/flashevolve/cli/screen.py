@@ -116,7 +116,7 @@ class LiveScreen:
 def status_line(view: View) -> str:
     """Returns a view as one line."""
     parts = [
-        f"[{duration(view.t_s)}] {view.phase}",
+        f"[{_time(view)}] {view.phase}",
         f"best {score(view.best_score)} (seed {score(view.seed_score)})",
         *(_budget(budget) for budget in view.budgets),
         f"{view.in_flight} steps and {view.requests} requests in flight",
@@ -145,13 +145,12 @@ def render(view: View) -> "RenderableType":
 
 
 def _facts(view: View) -> list[tuple[str, str]]:
-    kind = " simulated" if view.started.simulated else ""
     best = f"{score(view.best_score)}, seed {score(view.seed_score)}"
     if view.best_id is not None:
         best += f" (candidate {view.best_id} of {view.n_candidates})"
-    allowed = ", ".join(f"{name} {limit}".strip() for name, limit in view.limits.items())
+    allowed = ", ".join(f"{n} on {name}" if name else str(n) for name, n in view.limits.items())
     facts = [
-        ("state", f"{view.phase}, {duration(view.t_s)}{kind}"),
+        ("state", f"{view.phase}, {_time(view)}"),
         ("best", best),
         ("steps", f"{view.in_flight} in flight, pool version {view.version}"),
         ("gap", " ".join(map(str, view.gaps)) or "not checked yet"),
@@ -161,6 +160,10 @@ def _facts(view: View) -> list[tuple[str, str]]:
         ("cost", f"{money(view.usd)}, {number(view.n_calls)} calls"),
     ]
     return [(label, value) for label, value in facts if value]
+
+
+def _time(view: View) -> str:
+    return f"{duration(view.t_s)} simulated" if view.started.simulated else duration(view.t_s)
 
 
 def _budget(budget: BudgetView) -> str:

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from flashevolve.algorithms.gepa import GEPA
 from flashevolve.algorithms.gepa.merge import TRIED, find_merge, find_triplet
-from flashevolve.algorithms.gepa.minibatch import next_minibatch
+from flashevolve.algorithms.minibatch import next_minibatch
 from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Commit
 from flashevolve.engine.workflow import Setup

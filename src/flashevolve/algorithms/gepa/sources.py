@@ -11,7 +11,7 @@ from random import Random
 from flashevolve.algorithms.gepa.components import next_components
 from flashevolve.algorithms.gepa.config import GEPA
 from flashevolve.algorithms.gepa.merge import N_SCREENED, find_merge
-from flashevolve.algorithms.gepa.minibatch import next_minibatch
+from flashevolve.algorithms.minibatch import next_minibatch
 from flashevolve.engine.item import Selection
 from flashevolve.engine.workflow import Setup
 from flashevolve.policies import selection

@@ -66,10 +66,10 @@ class GEPAWorkflow(Workflow[Step]):
         merge = (MergeSource(config),) if config.merge else ()
         self.sources = (SeedSource(setup), *merge, MutateSource(config, setup))
         self.stages = (
-            Stage(name="rollout", run=self.rollout, needs=_rollout_needs),
-            Stage(name="propose", run=self.propose, needs=_propose_needs, counts="proposed"),
-            Stage(name="screen", run=self.screen, needs=_screen_needs, counts="screened"),
-            Stage(name="evaluate", run=self.evaluate, needs=self._evaluate_needs, counts="swept"),
+            Stage(name="rollout", run=self.rollout, needs=_runs_examples),
+            Stage(name="propose", run=self.propose, needs=_proposes, counts="proposed"),
+            Stage(name="screen", run=self.screen, needs=_runs_examples, counts="screened"),
+            Stage(name="evaluate", run=self.evaluate, needs=self._sweeps, counts="swept"),
         )
 
     def minimum(self) -> Minimum:
@@ -177,21 +177,19 @@ class GEPAWorkflow(Workflow[Step]):
             return End("rejected", f"{self.config.merge_max} merges were admitted meanwhile")
         return None
 
-    def _evaluate_needs(self, item: Item[Step], pool: Pool) -> Needs:
+    def _sweeps(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0
         return Needs(metric_calls=len(self.setup.val_ids) - n_known)
 
 
-def _rollout_needs(item: Item[Step], pool: Pool) -> Needs:
-    return Needs(metric_calls=len(item.payload.examples))
+def _runs_examples(item: Item[Step], pool: Pool) -> Needs:
+    """A rollout runs the parent; a screen runs the child, and after a repair its new parent too."""
+    step = item.payload
+    return Needs(metric_calls=len(step.examples) + (len(_missing(step)) if step.child else 0))
 
 
-def _propose_needs(item: Item[Step], pool: Pool) -> Needs:
+def _proposes(item: Item[Step], pool: Pool) -> Needs:
     return Needs(proposals=1)
-
-
-def _screen_needs(item: Item[Step], pool: Pool) -> Needs:
-    return Needs(metric_calls=len(item.payload.examples) + len(_missing(item.payload)))
 
 
 def _missing(step: Step) -> tuple[str, ...]:

@@ -1,0 +1,147 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from pydantic import TypeAdapter
+
+from flashevolve import events as ev
+from flashevolve.engine.state import RunState, load_class
+from flashevolve.outcome import Usage
+from flashevolve.policies.staleness import Policy
+from flashevolve.pools.head import HeadPool
+from tests.engine.test_properties import SLOW, benches, run
+from tests.fakes.runs import Bench
+from tests.fakes.workflows import Reduction
+
+
+def empty(bench: Bench) -> tuple[RunState, Any]:
+    workflow = bench.fresh_workflow()
+    codec = TypeAdapter(workflow.payload)
+
+    def encode(payload: Any) -> Any:
+        return codec.dump_python(payload, mode="json")
+
+    return RunState(workflow.new_pool(), {}, codec.validate_python), encode
+
+
+def check_every_prefix(bench: Bench) -> None:
+    """Dumped through JSON and loaded after each transaction, the state goes on as if never left."""
+    state, encode = empty(bench)
+    boundaries = set(bench.store.boundaries)
+    for n, record in enumerate(bench.store.records, 1):
+        state.apply(record)
+        conserved = state.conservation()
+        assert conserved["created"] == sum(conserved.values()) - conserved["created"]
+        if n in boundaries:
+            data = json.loads(json.dumps(state.dump(encode)))
+            pool = HeadPool.load(data["pool"])
+            state = RunState.load(data, pool, {}, state.decode)
+            assert json.loads(json.dumps(state.dump(encode))) == data
+    expected = bench.folded()
+    expected.ledger.limits = {}
+    assert state.dump(encode) == expected.dump(encode)
+    assert {t: f.item for t, f in state.in_flight.items()} == {
+        t: f.item for t, f in expected.in_flight.items()
+    }
+
+
+@pytest.mark.parametrize("policy", ["full", "reflective"])
+def test_dump_and_load_at_every_prefix_lose_nothing(policy: Policy) -> None:
+    bench = Bench(lambda setup: Reduction(setup, 6), policy=policy, n_test=1)
+    bench.run()
+    check_every_prefix(bench)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@given(benches())
+def test_dump_and_load_at_every_prefix_lose_nothing_whatever_the_run(bench: Bench) -> None:
+    run(bench)
+    check_every_prefix(bench)
+
+
+def test_a_dump_does_not_change_when_the_run_goes_on() -> None:
+    bench = Bench(lambda setup: Reduction(setup, 4))
+    bench.run()
+    state, encode = empty(bench)
+    half = bench.store.boundaries[len(bench.store.boundaries) // 2]
+    for record in bench.store.records[:half]:
+        state.apply(record)
+    dumped = state.dump(encode)
+    frozen = json.dumps(dumped)
+    for record in bench.store.records[half:]:
+        state.apply(record)
+    assert json.dumps(dumped) == frozen
+
+
+def record(seq: int, event: ev.Event) -> ev.Record:
+    return ev.Record(seq=seq, t_s=float(seq), event=event)
+
+
+def selected(ticket: int) -> ev.ItemSelected:
+    return ev.ItemSelected(
+        ticket=ticket, source="s", ordinal=ticket - 1, version=0, reads=["pool"], lineage=[],
+        enter="a", payload={}, ops=[],
+    )  # fmt: skip
+
+
+def fold(*events: ev.Event, limits: Any = None) -> RunState:
+    state = RunState(HeadPool(), limits or {}, lambda payload: payload)
+    for seq, event in enumerate(events, 1):
+        state.apply(record(seq, event))
+    return state
+
+
+TAKEN = ev.StageTaken(ticket=1, stage="a", visit=1, metric_calls=5, proposals=1)
+OUTCOME = ev.OutcomeRecorded(
+    ticket=1, stage="a", visit=1, artifact="x", split="val", example="v", replica=1, fresh=True,
+    score=1.0, output="", feedback="", trace=None, error=None, usage=Usage(),
+)  # fmt: skip
+
+
+def test_a_reservation_becomes_what_was_spent_when_the_stage_ends() -> None:
+    ended = ev.StageEnded(
+        ticket=1, stage="a", visit=1, to="b", payload={"x": 1}, metric_calls=2, proposals=1,
+        counts="proposed",
+    )  # fmt: skip
+    state = fold(selected(1), TAKEN, ended)
+    assert state.ledger.spent["metric_calls"] == 2
+    assert state.ledger.reserved["metric_calls"] == 0
+    assert state.counters["proposed"] == 1
+    assert state.in_flight[1].stage == "b"
+    assert state.in_flight[1].item.payload == {"x": 1}
+    assert state.n_to_propose == 0
+
+
+def test_a_resume_books_what_a_visit_had_evaluated_and_refunds_the_rest() -> None:
+    resumed = ev.RunResumed(changes={}, orphans=[])
+    state = fold(selected(1), TAKEN, OUTCOME, OUTCOME, resumed)
+    assert state.ledger.spent["metric_calls"] == 2
+    assert set(state.ledger.reserved.values()) == {0}
+    flight = state.in_flight[1]
+    assert (flight.taken, flight.visit, flight.n_prepaid) == (False, 1, 2)
+    assert state.n_to_propose == 1
+
+
+def test_a_second_kill_books_only_what_was_evaluated_since_the_first() -> None:
+    resumed = ev.RunResumed(changes={}, orphans=[])
+    state = fold(selected(1), TAKEN, OUTCOME, OUTCOME, resumed, TAKEN, OUTCOME, resumed)
+    assert state.ledger.spent["metric_calls"] == 3
+    assert state.in_flight[1].n_prepaid == 3
+
+
+def test_a_resume_forgets_the_drain_and_the_end() -> None:
+    drained = ev.DrainStarted(reason="tokens")
+    ended = ev.RunEnded(reason="tokens", resumable=False)
+    state = fold(drained, ended, ev.RunResumed(changes={}, orphans=[]))
+    assert state.drain is None
+    assert state.ended is None
+
+
+def test_an_unknown_event_is_refused() -> None:
+    with pytest.raises(TypeError, match="unknown event str"):
+        fold("not an event")  # type: ignore[arg-type]
+
+
+def test_a_class_is_loaded_by_its_import_path() -> None:
+    assert load_class("flashevolve.pools.head:HeadPool") is HeadPool

@@ -1,0 +1,176 @@
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+import pytest
+
+from flashevolve.artifact import Artifact
+from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode, as_messages
+from flashevolve.errors import TaskError
+from flashevolve.llm.messages import Message, Reply, user
+from flashevolve.simulate.loop import run_virtual
+from flashevolve.task import Example
+from tests.fakes.runs import Bench
+from tests.fakes.workflows import Reduction
+
+ARTIFACT = Artifact({"text": "be brief"})
+EXAMPLE = Example(id="e", data={"input": "hi"})
+
+
+async def ask(role: str, messages: Any, **parameters: Any) -> Reply:
+    await asyncio.sleep(2.0)
+    return Reply(text=f"{role}: {messages[-1].text}")
+
+
+def called(run: Callable[..., Any]) -> Any:
+    """Runs a user function in virtual time."""
+
+    async def main() -> Any:
+        code = UserCode(2)
+        try:
+            return await code.run(run, ARTIFACT, EXAMPLE, ask)
+        finally:
+            code.close()
+
+    return run_virtual(main())
+
+
+def sync_two(artifact: Any, example: Any) -> str:
+    return f"{artifact['text']} {example['input']}"
+
+
+def sync_three(artifact: Any, example: Any, ctx: SyncContext) -> str:
+    return ctx.chat("task", example["input"]).text
+
+
+async def async_two(artifact: Any, example: Any) -> str:
+    return f"{artifact['text']} {example['input']}"
+
+
+async def async_three(artifact: Any, example: Any, ctx: AsyncContext) -> str:
+    return (await ctx.chat("task", [{"role": "user", "content": example["input"]}])).text
+
+
+def sync_four(prefix: str, artifact: Any, example: Any, ctx: SyncContext) -> str:
+    return prefix + ctx.chat("task", example["input"]).text
+
+
+async def async_four(prefix: str, artifact: Any, example: Any, ctx: AsyncContext) -> str:
+    return prefix + (await ctx.chat("task", example["input"])).text
+
+
+class SyncAgent:
+    def __call__(self, artifact: Any, example: Any, ctx: SyncContext) -> str:
+        return ctx.chat("task", example["input"]).text
+
+
+class AsyncAgent:
+    async def __call__(self, artifact: Any, example: Any, ctx: AsyncContext) -> str:
+        return (await ctx.chat("task", example["input"])).text
+
+    async def method(self, artifact: Any, example: Any, ctx: AsyncContext) -> str:
+        return (await ctx.chat("task", example["input"])).text
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        (sync_two, "be brief hi"),
+        (async_two, "be brief hi"),
+        (lambda artifact, example: async_two(artifact, example), "be brief hi"),
+        (sync_three, "task: hi"),
+        (async_three, "task: hi"),
+        (partial(sync_four, "p "), "p task: hi"),
+        (partial(async_four, "p "), "p task: hi"),
+        (SyncAgent(), "task: hi"),
+        (AsyncAgent(), "task: hi"),
+        (AsyncAgent().method, "task: hi"),
+        (lambda *arguments: len(arguments), 3),
+        (lambda artifact, example, ctx=None: ctx is not None, True),
+    ],
+)
+def test_every_kind_of_function_gets_what_it_takes(run: Callable[..., Any], expected: Any) -> None:
+    assert called(run) == expected
+
+
+@pytest.mark.parametrize("run", [lambda artifact: 1, lambda a, b, c, d: 1])
+def test_another_number_of_arguments_is_named(run: Callable[..., Any]) -> None:
+    expected = r"run must take \(artifact, example\) or \(artifact, example, ctx\), got \(a"
+    with pytest.raises(TaskError, match=expected):
+        called(run)
+
+
+def test_a_hidden_async_function_is_told_to_declare_itself_and_does_not_hang() -> None:
+    def hidden(artifact: Any, example: Any, ctx: Any) -> Coroutine[Any, Any, str]:
+        return async_three(artifact, example, ctx)
+
+    with pytest.raises(TaskError, match=r"Declare it with `async def`"):
+        called(hidden)
+
+
+def test_exceptions_of_user_code_pass_unchanged() -> None:
+    def broken(artifact: Any, example: Any) -> None:
+        raise LookupError("gold")
+
+    with pytest.raises(LookupError, match="gold"):
+        called(broken)
+
+
+def test_messages_are_a_string_ours_or_the_usual_dicts() -> None:
+    assert as_messages("hi") == [user("hi")]
+    turns: list[Any] = [{"role": "system", "content": "s"}, user("u")]
+    assert as_messages(turns) == [Message(role="system", content="s"), user("u")]
+    with pytest.raises(TaskError, match=r"a message is a dict with 'role' and 'content', got 'x'"):
+        as_messages(["x"])  # type: ignore[list-item]
+
+
+def test_a_thread_whose_evaluation_was_cancelled_asks_nothing_more() -> None:
+    """In real time: the thread goes on, but its request is cancelled and the next one refused."""
+    n_asked = 0
+    said: list[str] = []
+    asking, done = threading.Event(), threading.Event()
+
+    async def never(role: str, messages: Any, **parameters: Any) -> Reply:
+        nonlocal n_asked
+        n_asked += 1
+        asking.set()
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    def stubborn(artifact: Any, example: Any, ctx: SyncContext) -> None:
+        for _ in range(2):
+            try:
+                ctx.chat("task", "hi")
+            except BaseException as error:
+                said.append(type(error).__name__)
+        done.set()
+
+    async def main() -> None:
+        code = UserCode(1)
+        task = asyncio.create_task(code.run(stubborn, ARTIFACT, EXAMPLE, never))
+        await asyncio.to_thread(asking.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(done.wait, 10)
+        code.close()
+
+    asyncio.run(main())
+    assert n_asked == 1
+    assert said == ["CancelledError", "CancelledError"]
+
+
+def test_sync_agents_that_call_the_model_give_the_same_log_every_time() -> None:
+    def agent(artifact: Any, example: Any, ctx: SyncContext) -> str:
+        first = ctx.chat("task", example["input"]).text
+        return ctx.chat("task", first).text
+
+    logs = []
+    for _ in range(2):
+        bench = Bench(lambda setup: Reduction(setup, 6), agent=agent)
+        state = bench.run()
+        assert state.counters["committed"] > 0
+        logs.append(bench.store.records)
+    assert logs[0] == logs[1]
