@@ -62,6 +62,7 @@ class EvaluationService:
         self._metric_failures = FailureStreak("the metric")
         self._probe = asyncio.Lock()
         self._probes_left = PROBES
+        self._broken: TaskError | None = None
 
     def remember(self, scores: Iterable[tuple[SharedKey, float]]) -> None:
         """Takes in the shared scores that earlier processes recorded."""
@@ -149,27 +150,36 @@ class EvaluationService:
 
     async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
-        if not self._probes_left:
-            return await self._attempt(artifact, example, ask)
-        async with self._probe:
-            if not self._probes_left:
-                return await self._attempt(artifact, example, ask)
-            outcome = await self._attempt(artifact, example, ask)
-            if outcome.error is not None and outcome.error.startswith("run raised"):
-                self._probes_left -= 1
-                if not self._probes_left:
-                    raise TaskError(
-                        f"the agent failed on the first {PROBES} examples: {outcome.error}. "
-                        "Call run(artifact, example) by hand on one of them"
-                    )
-            elif outcome.error is not None and outcome.error.startswith("score raised"):
-                raise TaskError(
-                    f"the metric failed on its first output: {outcome.error} "
-                    f"(example {example.id!r}, output {outcome.output!r:.120})"
-                )
-            else:
-                self._probes_left = 0
-            return outcome
+        if self._probes_left:
+            async with self._probe:
+                if self._broken is not None:
+                    raise self._broken
+                if self._probes_left:
+                    outcome = await self._attempt(artifact, example, ask)
+                    self._broken = self._what_is_broken(example, outcome)
+                    if self._broken is not None:
+                        raise self._broken
+                    return outcome
+        # Those who waited for the probe are not held up by each other.
+        return await self._attempt(artifact, example, ask)
+
+    def _what_is_broken(self, example: Example, probed: Outcome) -> TaskError | None:
+        error = probed.error or ""
+        if error.startswith("score raised"):
+            return TaskError(
+                f"the metric failed on its first output: {error} "
+                f"(example {example.id!r}, output {probed.output!r:.120})"
+            )
+        if not error.startswith("run raised"):
+            self._probes_left = 0
+        elif self._probes_left > 1:
+            self._probes_left -= 1
+        else:
+            return TaskError(
+                f"the agent failed on the first {PROBES} examples: {error}. "
+                "Call run(artifact, example) by hand on one of them"
+            )
+        return None
 
     async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         guard = _Guarded(ask)
