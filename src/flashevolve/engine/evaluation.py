@@ -295,6 +295,8 @@ def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _jsonable(outcome: Outcome) -> Outcome:
+    if isinstance(outcome.output, str) and outcome.trace is None:
+        return outcome
     return replace(outcome, output=_plain(outcome.output), trace=_plain(outcome.trace))
 
 

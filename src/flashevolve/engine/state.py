@@ -119,7 +119,7 @@ class RunState:
     def apply(self, record: ev.Record) -> None:
         """Folds one record."""
         self.t_s = record.t_s
-        self._fold(record.event)
+        _handler_of(type(record.event))(self, record.event)
 
     @singledispatchmethod
     def _fold(self, event: Any) -> None:
@@ -332,3 +332,7 @@ class RunState:
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])
         return state
+
+
+_handler_of = RunState.__dict__["_fold"].dispatcher.dispatch
+"""Class of event -> handler; calling the method itself wraps it anew for every event."""

@@ -133,10 +133,11 @@ class UserCode:
     def __init__(self, max_threads: int) -> None:
         self._slots = asyncio.Semaphore(max_threads)
         self._threads = ThreadPoolExecutor(max_threads, thread_name_prefix="flashevolve-user")
+        self._known: dict[tuple[int, str], tuple[Any, bool]] = {}
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Calls `function` and returns its result; exceptions pass unchanged."""
-        if is_async(function):
+        if self._is(is_async, function):
             return await function(*arguments)
         async with self._slots:
             loop = asyncio.get_running_loop()
@@ -145,13 +146,21 @@ class UserCode:
             return await result
         return result
 
+    def _is(self, question: Callable[[Callable[..., Any]], bool], about: Any) -> bool:
+        """Asks once per function: reading a signature costs more than all else in a call."""
+        key = (id(about), question.__name__)
+        if key not in self._known:
+            # The function is kept too, since an id is only unique among the living.
+            self._known[key] = (about, question(about))
+        return self._known[key][1]
+
     async def run(
         self, run: Callable[..., Any], artifact: Artifact, example: Example, ask: Ask
     ) -> Any:
         """Runs an agent on one example and returns its output."""
-        if not takes_context(run):
+        if not self._is(takes_context, run):
             return await self.call(run, artifact, example)
-        if is_async(run):
+        if self._is(is_async, run):
             return await run(artifact, example, AsyncContext(ask))
         context = SyncContext(ask, asyncio.get_running_loop())
         try:
