@@ -13,8 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
+from flashevolve.artifact import Artifact
 from flashevolve.errors import TaskError
 from flashevolve.llm.messages import Message, Reply, user
+from flashevolve.task import Example
 
 T = TypeVar("T")
 MessagesLike = str | Sequence[Message | Mapping[str, Any]]
