@@ -51,9 +51,7 @@ def test_no_command_shows_the_help(capsys: Capture) -> None:
     assert "Commands:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("raised", "code"), [(RunStopped("a\nb"), 3), (KeyboardInterrupt(), 130)]
-)
+@pytest.mark.parametrize(("raised", "code"), [(RunStopped("a\nb"), 3), (KeyboardInterrupt(), 130)])
 def test_exit_codes(
     raised: BaseException, code: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

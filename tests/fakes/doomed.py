@@ -41,7 +41,10 @@ def main() -> None:
     budget = fe.Budget(**given.pop("budget"))
     base_url, run_dir = given.pop("base_url"), Path(given.pop("run_dir"))
     options = evolution(base_url, run_dir, budget=budget, score=lottery, **given)
-    sys.stdout.write(f"finished: {fe.optimize(**options).reason}\n")
+    try:
+        sys.stdout.write(f"finished: {fe.optimize(**options).reason}\n")
+    except fe.FlashEvolveError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":
