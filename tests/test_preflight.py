@@ -26,6 +26,7 @@ def check(
     metered: bool = True,
     price_known: bool = True,
     data: Splits | None = None,
+    own_run: bool = False,
     **changes: Any,
 ) -> None:
     """Runs the whole preflight of a run that is right but for what is given."""
@@ -44,6 +45,7 @@ def check(
         minimum=MINIMUM,
         price_known=lambda model: price_known or model.name != "unpriced",
         metered=metered,
+        own_run=own_run,
     )
 
 
@@ -105,6 +107,7 @@ def test_examples_without_the_users_message_are_refused_unless_user_code_makes_i
     with pytest.raises(DataError, match=r"^data\.test: example 't' has no field 'input', which ta"):
         check(budget=Budget(usd=1), data=data)
     check(budget=Budget(usd=1), data=data, task={"metric": "exact", "run": "m:f"})
+    check(budget=Budget(usd=1), data=data, own_run=True)
 
 
 def test_test_examples_that_were_learnt_from_are_refused() -> None:

@@ -204,6 +204,7 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         minimum=workflow.minimum(),
         price_known=lambda model: price_of(model) is not None,
         metered=task.metered,
+        own_run=task.run is not None,
     )
     for role in sorted(roles):
         for model in settings.role(role):
