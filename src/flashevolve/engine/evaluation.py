@@ -147,35 +147,36 @@ class EvaluationService:
 
     async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
-        if self._probes_left or self._broken is not None:
+        if self._probes_left:
             async with self._probe:
                 if self._broken is not None:
                     raise self._broken
                 if self._probes_left:
                     outcome = await self._attempt(artifact, example, ask)
-                    self._judge(example, outcome)
+                    self._broken = self._what_is_broken(example, outcome)
+                    if self._broken is not None:
+                        raise self._broken
                     return outcome
+        # Those who waited for the probe are not held up by each other.
         return await self._attempt(artifact, example, ask)
 
-    def _judge(self, example: Example, outcome: Outcome) -> None:
-        """Raises if a probe shows that the user's code can only be broken."""
-        error = outcome.error or ""
+    def _what_is_broken(self, example: Example, probed: Outcome) -> TaskError | None:
+        error = probed.error or ""
         if error.startswith("score raised"):
-            self._broken = TaskError(
+            return TaskError(
                 f"the metric failed on its first output: {error} "
-                f"(example {example.id!r}, output {outcome.output!r:.120})"
+                f"(example {example.id!r}, output {probed.output!r:.120})"
             )
-        elif error.startswith("run raised"):
-            self._probes_left -= 1
-            if not self._probes_left:
-                self._broken = TaskError(
-                    f"the agent failed on the first {PROBES} examples: {error}. "
-                    "Call run(artifact, example) by hand on one of them"
-                )
-        else:
+        if not error.startswith("run raised"):
             self._probes_left = 0
-        if self._broken is not None:
-            raise self._broken
+        elif self._probes_left > 1:
+            self._probes_left -= 1
+        else:
+            return TaskError(
+                f"the agent failed on the first {PROBES} examples: {error}. "
+                "Call run(artifact, example) by hand on one of them"
+            )
+        return None
 
     async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         guard = _Guarded(ask)
@@ -297,6 +298,8 @@ def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _jsonable(outcome: Outcome) -> Outcome:
+    if isinstance(outcome.output, str) and outcome.trace is None:
+        return outcome
     return replace(outcome, output=_plain(outcome.output), trace=_plain(outcome.trace))
 
 

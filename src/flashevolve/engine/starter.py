@@ -7,10 +7,9 @@ workflow's order.
 
 from typing import Any
 
-from flashevolve import events as ev
+from flashevolve.engine import record
 from flashevolve.engine.board import Board
 from flashevolve.engine.funds import Funds
-from flashevolve.engine.item import Selection
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.state import Codec
 from flashevolve.engine.workflow import Source, Workflow
@@ -82,21 +81,9 @@ class Starter:
         if not self._board.has_room(enter):
             return False
         ticket = self._state.next_ticket
-        self._log.append(self._selected(selection, source.name, ticket, ordinal, enter))
+        version, payload = self._state.pool.version, self._encode(selection.payload)
+        self._log.append(
+            record.item_selected(selection, source.name, ticket, ordinal, version, enter, payload)
+        )
         self._board.put(ticket, enter)
         return True
-
-    def _selected(
-        self, selection: Selection[Any], source: str, ticket: int, ordinal: int, enter: str
-    ) -> ev.ItemSelected:
-        return ev.ItemSelected(
-            ticket=ticket,
-            source=source,
-            ordinal=ordinal,
-            version=self._state.pool.version,
-            reads=list(selection.reads),
-            lineage=list(selection.lineage),
-            enter=enter,
-            payload=self._encode(selection.payload),
-            ops=list(selection.ops),
-        )
