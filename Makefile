@@ -7,14 +7,16 @@ BIN := $(VENV)/bin
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "flashevolve needs Python >= 3.11, found $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+		{ echo "flashevolve needs Python >= 3.11, found $$($(PYTHON) --version). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: $(VENV)/.installed  ## evolve a prompt with the built-in simulated model
-	$(BIN)/python examples/demo.py
+	rm -rf runs/demo
+	$(BIN)/flashevolve run examples/instructions/run.toml --run-dir runs/demo
+	$(BIN)/flashevolve show runs/demo
 
 test: $(VENV)/.installed  ## the fast tests
 	$(BIN)/python -m pytest -n 2
@@ -30,6 +32,11 @@ types: $(VENV)/.installed
 	$(BIN)/mypy
 
 check: lint types test  ## exactly what CI runs
+
+bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
+	$(BIN)/python benchmarks/reference_cell.py --seeds 3
+	$(BIN)/python benchmarks/http_client.py
+	$(BIN)/python benchmarks/virtual_time.py
 
 lock:  ## refresh requirements.lock (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock

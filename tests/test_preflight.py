@@ -6,8 +6,9 @@ import pytest
 from flashevolve.config import Budget, Model, Settings
 from flashevolve.data.loaders import Splits, load_splits
 from flashevolve.data.metrics import score_function
+from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError
-from flashevolve.preflight import Minimum, check_overlap, check_same_run, preflight
+from flashevolve.preflight import check_overlap, check_same_run, preflight
 
 MINIMUM = Minimum(metric_calls=26, why="10 for the seed on val + 2 x 3 + 10 for one step")
 
@@ -25,6 +26,7 @@ def check(
     metered: bool = True,
     price_known: bool = True,
     data: Splits | None = None,
+    own_run: bool = False,
     **changes: Any,
 ) -> None:
     """Runs the whole preflight of a run that is right but for what is given."""
@@ -43,6 +45,7 @@ def check(
         minimum=MINIMUM,
         price_known=lambda model: price_known or model.name != "unpriced",
         metered=metered,
+        own_run=own_run,
     )
 
 
@@ -104,6 +107,7 @@ def test_examples_without_the_users_message_are_refused_unless_user_code_makes_i
     with pytest.raises(DataError, match=r"^data\.test: example 't' has no field 'input', which ta"):
         check(budget=Budget(usd=1), data=data)
     check(budget=Budget(usd=1), data=data, task={"metric": "exact", "run": "m:f"})
+    check(budget=Budget(usd=1), data=data, own_run=True)
 
 
 def test_test_examples_that_were_learnt_from_are_refused() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from flashevolve.artifact import Artifact
     from flashevolve.config import Budget, Model, Price
     from flashevolve.errors import FlashEvolveError
-    from flashevolve.optimize import aoptimize, optimize, resume, start
+    from flashevolve.launch import aoptimize, optimize, resume, start
     from flashevolve.outcome import Outcome, Usage
     from flashevolve.result import Result
     from flashevolve.run import Run
@@ -37,10 +37,10 @@ __all__ = [  # noqa: RUF022  # reading order
 ]
 
 _HOME = {
-    "optimize": "optimize",
-    "aoptimize": "optimize",
-    "start": "optimize",
-    "resume": "optimize",
+    "optimize": "launch",
+    "aoptimize": "launch",
+    "start": "launch",
+    "resume": "launch",
     "Run": "run",
     "Result": "result",
     "Budget": "config",

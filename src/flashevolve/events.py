@@ -37,6 +37,8 @@ class RunStarted:
     """Import path of the pool's class, `module:Class`."""
     stages: list[str]
     simulated: bool
+    prices: dict[str, Any]
+    """Model name -> dollars per million tokens in and out, as they were when the run began."""
     package: str
     """Version of flashevolve that wrote the run."""
     kind: Literal["run_started"] = "run_started"
@@ -170,6 +172,8 @@ class CallReserved:
     tokens: int
     usd: float
     request: Json
+    content: str = ""
+    """Hash over model, messages, parameters and replica: what another run may reuse it by."""
     kind: Literal["call_reserved"] = "call_reserved"
 
 

@@ -12,7 +12,7 @@ from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
 from flashevolve.llm.messages import Message, Reply, assistant, system, user
 from flashevolve.outcome import Outcome
 from flashevolve.pools.head import HeadPool
-from flashevolve.pools.pareto import ParetoPool
+from flashevolve.pools.pareto import ParetoPool, insert, put
 from flashevolve.pools.pool import Pool
 from flashevolve.replies.errors import ReplyError
 from flashevolve.replies.fences import fenced_text
@@ -33,6 +33,8 @@ __all__ = [  # noqa: RUF022  # reading order
     "Commit",
     "Pool",
     "ParetoPool",
+    "insert",
+    "put",
     "HeadPool",
     "Candidate",
     "Artifact",

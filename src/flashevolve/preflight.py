@@ -30,8 +30,11 @@ def preflight(
     minimum: Minimum,
     price_known: PriceKnown,
     metered: bool,
+    own_run: bool = False,
 ) -> None:
     """Runs all checks of a new run; `roles` are those that the algorithm and task will ask.
+
+    `own_run` is True if Python handed over a `run` that the settings do not name.
 
     Raises `ConfigError` or `DataError`.
     """
@@ -41,7 +44,7 @@ def preflight(
     check_minimum(settings.budget, minimum)
     check_prices(settings.budget, models, price_known)
     check_metered(settings.budget, metered)
-    check_examples(settings, splits, score)
+    check_examples(settings, splits, score, own_run=own_run)
     check_overlap(splits, settings.data.id)
 
 
@@ -106,13 +109,15 @@ def check_metered(budget: Budget, metered: bool) -> None:
         )
 
 
-def check_examples(settings: Settings, splits: Splits, score: ScoreFunction) -> None:
+def check_examples(
+    settings: Settings, splits: Splits, score: ScoreFunction, *, own_run: bool
+) -> None:
     """Refuses examples that lack what the metric or the user message is made of."""
     for split in SPLITS:
         try:
             if isinstance(score, Metric):
                 score.check(splits[split])
-            if settings.task.run is None:
+            if settings.task.run is None and not own_run:
                 for example in splits[split]:
                     field_of(settings.task.input, "task.input", example)
         except DataError as error:

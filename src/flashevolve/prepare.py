@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from flashevolve._version import __version__
@@ -19,8 +18,10 @@ from flashevolve.engine.session import Plan, limits_of
 from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.events import RunStarted
-from flashevolve.llm.calls import Endpoint
+from flashevolve.llm.calls import Endpoint, Reuse
+from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.limiter import Limiter
+from flashevolve.llm.prices import Price
 from flashevolve.llm.registry import account, connect
 from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
@@ -43,7 +44,9 @@ class Prepared:
     seed: Artifact
     simulated: bool
     start: RunStarted
-    """The first event of a new run; its `run_id` is filled in by whoever names the run."""
+    """The first event of a new run; its `run_id` is filled in by whoever knows the directory."""
+    prices: Mapping[str, Price]
+    """By model name; a resumed run keeps those that it began with."""
 
     @property
     def limits(self) -> dict[Resource, float]:
@@ -53,7 +56,15 @@ class Prepared:
             metric_calls=b.metric_calls, proposals=b.proposals, tokens=b.tokens, usd=b.usd
         )
 
-    def plan(self, start: RunStarted, changes: Mapping[str, Any]) -> Plan:
+    def with_recorded_prices(self, recorded: Mapping[str, Mapping[str, float]]) -> "Prepared":
+        """Returns a copy that keeps the prices a run began with, where none is configured."""
+        own = {model.name for model in all_models(self.settings) if model.price is not None}
+        kept = {name: Price(**price) for name, price in recorded.items() if name not in own}
+        return replace(self, prices={**self.prices, **kept})
+
+    def plan(
+        self, start: RunStarted, changes: Mapping[str, Any], reuse: Reuse | None = None
+    ) -> Plan:
         """Returns what a session needs."""
         settings = self.settings
         limits = settings.limits
@@ -67,8 +78,9 @@ class Prepared:
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
-            retry=RetryPolicy(),
+            retry=RetryPolicy(max_attempts=1 + limits.retries, first_wait_s=limits.retry_wait_s),
             start=start,
+            reuse=reuse,
             changes=changes,
         )
 
@@ -104,14 +116,14 @@ class Prepared:
                 label=model.name,
                 model=connect(model, os.environ, shared),
                 limiter=limiters[name],
-                price=price_of(model),
+                price=self.prices.get(model.name),
                 parameters={
                     "max_output_tokens": model.max_output_tokens,
                     "temperature": model.temperature,
                     "reasoning_effort": model.reasoning_effort,
-                    "timeout_s": model.timeout_s,
                 },
                 weight=model.weight,
+                deadline=TailDeadline(model.timeout_s),
             )
 
         settings = self.settings
@@ -139,7 +151,6 @@ def prepare(
         run = load_function(settings.task.run, base, key="task.run")
     if score is None:
         score = score_function(settings.task, base)
-    metered = settings.task.metered
     task = Task(
         train=splits.train,
         val=splits.val,
@@ -149,7 +160,7 @@ def prepare(
         score=score,
         failure_score=settings.task.failure_score,
         perfect_score=settings.task.perfect_score,
-        metered=run is None if metered is None else metered,
+        metered=settings.task.all_metered,
     )
     if not settings.artifact:
         raise ConfigError(
@@ -166,6 +177,7 @@ def prepare(
     workflow = settings.options.workflow(setup)
     _check(settings, splits, task, workflow)
     simulated = _simulated(settings)
+    prices = _prices(settings)
     return Prepared(
         settings=settings,
         splits=splits,
@@ -173,7 +185,8 @@ def prepare(
         workflow=workflow,
         seed=seed,
         simulated=simulated,
-        start=_first_event(settings, splits, seed, workflow, simulated),
+        start=_first_event(settings, splits, seed, workflow, simulated, prices),
+        prices=prices,
     )
 
 
@@ -191,13 +204,27 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         minimum=workflow.minimum(),
         price_known=lambda model: price_of(model) is not None,
         metered=task.metered,
+        own_run=task.run is not None,
     )
+    for role in sorted(roles):
+        for model in settings.role(role):
+            # Sends nothing; refuses a missing key or an unknown preset while no run exists yet.
+            connect(model, os.environ, {})
+
+
+def all_models(settings: Settings) -> list[Model]:
+    """Returns the configured models, the default first."""
+    models = [settings.model] if settings.model is not None else []
+    return models + [m for own in settings.models.values() for m in own]
+
+
+def _prices(settings: Settings) -> dict[str, Price]:
+    prices = {model.name: price_of(model) for model in all_models(settings)}
+    return {name: price for name, price in prices.items() if price is not None}
 
 
 def _simulated(settings: Settings) -> bool:
-    models = [m for ms in settings.models.values() for m in ms]
-    models += [settings.model] if settings.model is not None else []
-    kinds = {account(model).startswith("sim/") for model in models}
+    kinds = {account(model).startswith("sim/") for model in all_models(settings)}
     if kinds == {True, False}:
         raise ConfigError(
             "models: expected all simulated (sim/...) or none, found both; simulated models answer "
@@ -212,6 +239,7 @@ def _first_event(
     seed: Artifact,
     workflow: Workflow[Any],
     simulated: bool,
+    prices: Mapping[str, Price],
 ) -> RunStarted:
     pool = type(workflow.new_pool())
     return RunStarted(
@@ -226,17 +254,11 @@ def _first_event(
         pool=f"{pool.__module__}:{pool.__qualname__}",
         stages=[stage.name for stage in workflow.stages],
         simulated=simulated,
+        prices={name: asdict(price) for name, price in prices.items()},
         package=__version__,
     )
 
 
 def models_in_words(settings: Settings) -> str:
     """Returns the models' names, the default first, for one line of a report."""
-    names = [settings.model.name] if settings.model else []
-    names += [m.name for models in settings.models.values() for m in models]
-    return ", ".join(dict.fromkeys(names))
-
-
-def default_run_dir(settings: Settings, run_id: str) -> Path:
-    """Returns where a run lives that names no directory."""
-    return settings.run.dir or Path("runs") / run_id
+    return ", ".join(dict.fromkeys(model.name for model in all_models(settings)))

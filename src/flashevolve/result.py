@@ -113,7 +113,7 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         test_reason=_test_reason(state),
         counters=counters,
         usage=state.usage,
-        usage_by_role=dict(state.usage_by_role),
+        usage_by_role=dict(sorted(state.usage_by_role.items())),
         spent=dict(state.ledger.spent.items()),
         wall_s=wall_s if started.simulated else state.t_s,
         virtual_s=state.t_s if started.simulated else None,

@@ -8,6 +8,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -23,10 +24,13 @@ from flashevolve.config import dump
 from flashevolve.engine.log import Observer
 from flashevolve.engine.session import Session
 from flashevolve.engine.state import RunState
+from flashevolve.errors import ConfigError
 from flashevolve.events import Record, RunStarted
+from flashevolve.llm.calls import Reuse
 from flashevolve.preflight import check_same_run
-from flashevolve.prepare import Prepared, default_run_dir, models_in_words
+from flashevolve.prepare import Prepared, models_in_words
 from flashevolve.result import Result, result_of
+from flashevolve.store.reader import StoreReader
 from flashevolve.store.writer import Mode, StoreWriter
 
 T = TypeVar("T")
@@ -42,9 +46,7 @@ class Run:
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
-        taken = [path.name for path in rundir.runs_below(Path("runs"))]
-        self._run_id = rundir.new_run_id(datetime.now(), taken)
-        self.dir = default_run_dir(prepared.settings, self._run_id)
+        self.dir = prepared.settings.run.dir or rundir.new_run_dir(Path("runs"), datetime.now())
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: Session | None = None
         self._writer: StoreWriter | None = None
@@ -103,11 +105,15 @@ class Run:
             return []
         if loop is asyncio.get_running_loop():
             return await self._written_after(seen)
-        asked = asyncio.run_coroutine_threadsafe(self._written_after(seen), loop)
+        reading = self._written_after(seen)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(asked), EVENTS_WAIT_S)
-        except TimeoutError:
+            asked = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(reading, loop))
+        except RuntimeError:  # closed just now
+            reading.close()
             return []
+        # A loop that ends cancels what it was asked, or never comes to it; then the file is read.
+        await asyncio.wait([asked], timeout=EVENTS_WAIT_S)
+        return asked.result() if asked.done() and not asked.cancelled() else []
 
     async def _written_after(self, seen: int) -> list[Record]:
         if self._writer is None:
@@ -134,6 +140,10 @@ class Run:
         loop, session = self._loop, self._session
         if loop is not None and session is not None and not loop.is_closed():
             loop.call_soon_threadsafe(session.stop)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Waits for the end, at most so long; returns whether it came."""
+        return self._done.wait(timeout_s)
 
     def result(self) -> Result:
         """Waits for the end and returns the result; raises what ended the run early.
@@ -193,35 +203,48 @@ class Run:
             self._done.set()
 
     async def _run(self) -> Result:
-        began_s = time.monotonic()
+        began_s = time.monotonic() - _earlier_wall_s(self.dir)
         mode: Mode = "inline" if self.prepared.simulated else "threaded"
         writer = (StoreWriter.open if rundir.holds_run(self.dir) else StoreWriter.create)(
             self.dir, mode
         )
-        try:
+        with ExitStack() as stack:
+            stack.callback(self._close, writer)
             start, state, changes = self._open(writer)
             if state.ended is not None and not state.ended.resumable and not changes:
-                return self._report(state, began_s)
+                return self._report(state, _earlier_wall_s(self.dir))
             payload = TypeAdapter(self.prepared.workflow.payload)
             encode = partial(payload.dump_python, mode="json")
-            session = Session(self.prepared.plan(start, changes), writer, state, encode, writer)
+            prepared = self.prepared.with_recorded_prices(start.prices)
+            plan = prepared.plan(start, changes, self._reuse(stack))
+            session = Session(plan, writer, state, encode, writer)
             for observer in self._observers:
                 session.observe(observer)
             self._session, self._writer = session, writer
             for _ in range(self._stops):
                 session.stop()
             await session.run()
-            return self._report(state, began_s)
-        finally:
-            self._writer = None
-            writer.close()
+            return self._report(state, time.monotonic() - began_s)
+
+    def _close(self, writer: StoreWriter) -> None:
+        self._writer = None
+        writer.close()
+
+    def _reuse(self, stack: ExitStack) -> Reuse | None:
+        """Opens the run whose answers may be reused; `stack` closes it."""
+        other = self.prepared.settings.run.reuse
+        if other is None:
+            return None
+        if other.resolve() == self.dir.resolve():
+            raise ConfigError(f"run.reuse: expected another run's directory, found {other} itself")
+        return stack.enter_context(StoreReader(other)).answered
 
     def _open(self, writer: StoreWriter) -> tuple[RunStarted, RunState, dict[str, Any]]:
         """Returns the run's first event, its state so far, and what this process changes."""
         prepared = self.prepared
         decode = TypeAdapter(prepared.workflow.payload).validate_python
         if writer.seq == 0:
-            start = replace(prepared.start, run_id=self._run_id)
+            start = replace(prepared.start, run_id=self.dir.resolve().name)
             return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
         start = rundir.first_event(writer, self.dir)
         now = dump(prepared.settings)
@@ -237,8 +260,7 @@ class Run:
             state.apply(record)
         return start, state, _changed(start.config, now)
 
-    def _report(self, state: RunState, began_s: float) -> Result:
-        wall_s = time.monotonic() - began_s
+    def _report(self, state: RunState, wall_s: float) -> Result:
         result = result_of(state, self.dir, models_in_words(self.prepared.settings), wall_s)
         rundir.write_result(self.dir, result.to_json())
         return result
@@ -255,6 +277,15 @@ EVENTS_BATCH = 1000
 
 INTERRUPT_GRACE_S = 30.0
 """What an interrupted run gets to settle its calls and close its store."""
+
+
+def _earlier_wall_s(run_dir: Path) -> float:
+    """Returns the real seconds that earlier processes spent on the run; their log has virtual ones.
+
+    A process that was killed left no word of its own.
+    """
+    earlier = rundir.read_result(run_dir) or {}
+    return earlier.get("wall_s") or 0.0
 
 
 def _read_records(run_dir: Path, seen: int) -> list[Record]:

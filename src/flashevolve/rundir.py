@@ -5,9 +5,11 @@ finished with it, `result.json` (what `flashevolve run --json` printed).
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,24 @@ from flashevolve.errors import StoreError
 from flashevolve.events import Record, RunStarted
 from flashevolve.store.queries import Queries
 from flashevolve.store.reader import StoreReader
+from flashevolve.store.schema import boundary
 
 RUN_FILE = "run.sqlite"
 RESULT_FILE = "result.json"
 
 
-def new_run_id(now: datetime, taken: Sequence[str] = ()) -> str:
-    """Returns a name that sorts by time: `20261121-143005`, with a number if that is taken."""
+def new_run_dir(root: Path, now: datetime) -> Path:
+    """Makes and returns a directory whose name sorts by time, with a number if that is taken.
+
+    Making it is the claim: runs that begin in the same second each get their own. Raises
+    `StoreError` if it cannot be made.
+    """
     name = now.strftime("%Y%m%d-%H%M%S")
-    candidates = [name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))]
-    return next(candidate for candidate in candidates if candidate not in taken)
+    for candidate in chain([name], (f"{name}-{n}" for n in count(2))):
+        with boundary(root, "make a run directory in"), suppress(FileExistsError):
+            (root / candidate).mkdir(parents=True)
+            return root / candidate
+    raise AssertionError("count never ends")
 
 
 def holds_run(run_dir: Path) -> bool:
@@ -102,8 +112,10 @@ def write_result(run_dir: Path, result: dict[str, Any]) -> None:
     """Writes the result whole or not at all."""
     target = run_dir / RESULT_FILE
     part = target.with_suffix(".part")
-    part.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(target)
+    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    with boundary(target, "write"):
+        part.write_text(text, encoding="utf-8", errors="replace")
+        part.replace(target)
 
 
 def read_result(run_dir: Path) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from flashevolve.config.settings import HIDDEN, Model, Price, Settings, field_na
 from flashevolve.config.tree import Tree, key_path
 from flashevolve.errors import ConfigError
 
-PATHS = {"data": ("train", "val", "test", "path"), "run": ("dir",)}
+PATHS = {"data": ("train", "val", "test", "path"), "run": ("dir", "reuse")}
 """Keys that hold paths, which the file's directory or, from the command line, ours completes."""
 
 

@@ -239,6 +239,10 @@ class Limits(Table):
     """Items that wait before a stage; absent = twice workers."""
     threads: Count | None = None
     """Threads for user functions that are not async; absent = concurrency."""
+    retries: Annotated[int, Strict(), Ge(0)] = 5
+    """Times that a request is sent again after a 429, a 5xx, a time-out or a lost connection."""
+    retry_wait_s: Amount = 1.0
+    """Seconds before the first retry, where the endpoint asks for none; it doubles each time."""
 
     @property
     def max_in_flight(self) -> int:
@@ -277,6 +281,8 @@ class RunSettings(Table):
 
     dir: Path | None = None
     """Directory of the run; absent = a new one below ./runs."""
+    reuse: Path | None = None
+    """Directory of another run: what it asked with the same content is not asked again."""
     base: Path | None = None
     """Where relative paths start and modules are looked for; absent = the configuration's own
     directory."""

@@ -93,7 +93,8 @@ class Engine:
         self._cancelling = False
         self._too_late = False
         self._failure: BaseException | None = None
-        self._item_failures = FailureStreak("items")
+        self._item_failures = {s.name: FailureStreak("items") for s in graph.stages}
+        """By stage: rollouts that succeed say nothing about a reflecting model that is down."""
         self._queue_what_was_in_flight()
 
     # -- life ------------------------------------------------------------------------------------
@@ -347,7 +348,7 @@ class Engine:
             case Fatal():
                 self._fail(RunStopped(str(error)))
             case LLMError():
-                self._fail_item(visit, f"{error.kind}: {error}")
+                self._fail_item(visit, error)
             case asyncio.CancelledError():
                 # Nobody cancelled this task: re-raised, it would vanish and the run would hang.
                 self._fail(RuntimeError(f"stage {visit.stage!r} raised CancelledError by itself"))
@@ -359,17 +360,25 @@ class Engine:
         if self._failure is None:
             self._failure = error
 
-    def _fail_item(self, visit: Visit, message: str) -> None:
+    def _fail_item(self, visit: Visit, error: LLMError) -> None:
+        message = f"{error.kind}: {error}"
+        if self._state.pool.best() is None:
+            # Nothing can follow from nothing; left in flight, the step is taken up on resume.
+            again = "Mend the cause, then resume the run"
+            self._fail(RunStopped(f"the first step failed: {message}. {again}"))
+            return
         self._finish(visit, "failed", message)
-        if self._item_failures.failed(f"{visit.stage}: {message}"):
+        streak = self._item_failures[visit.stage]
+        # By kind alone: many endpoints put the request's id into their text.
+        if streak.failed(error.kind):
             failure = RunStopped(
-                f"the last {self._item_failures.n} steps failed the same way, in stage "
+                f"the last {streak.n} steps failed the same way, in stage "
                 f"{visit.stage!r}: {message}. Mend the cause, then resume the run"
             )
             self._fail(failure)
 
     def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
-        self._item_failures.succeeded()
+        self._item_failures[visit.stage].succeeded()
         match result:
             case Verdict():
                 self._after_repair(item, visit, result)

@@ -17,6 +17,7 @@ from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask, UserCode
 from flashevolve.errors import FlashEvolveError, TaskError
 from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
@@ -63,6 +64,7 @@ class EvaluationService:
         self._probe = asyncio.Lock()
         self._probes_left = PROBES
         self._broken: TaskError | None = None
+        """What a probe found; whoever waits for its turn must not try again."""
 
     def remember(self, scores: Iterable[tuple[SharedKey, float]]) -> None:
         """Takes in the shared scores that earlier processes recorded."""
@@ -86,12 +88,7 @@ class EvaluationService:
                 found[example_id] = await self._one(place, artifact, split, example, fresh)
 
         n_workers = min(self._max_parallel, len(ids))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(n_workers):
-                    group.create_task(work())
-        except BaseExceptionGroup as failures:
-            raise first_of(failures) from None
+        await together(work() for _ in range(n_workers))
         return {example_id: found[example_id] for example_id in dict.fromkeys(ids)}
 
     async def _one(
@@ -204,25 +201,27 @@ class EvaluationService:
 
     async def _score(self, example: Example, output: Any) -> Outcome:
         try:
-            if isinstance(output, Outcome):
-                return as_outcome(output, None)
-            scored = await self._code.call(self.task.score, example, output)
+            scored = output
+            if not isinstance(output, Outcome):
+                scored = await self._code.call(self.task.score, example, output)
             outcome = as_outcome(scored, output)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             message = f"score raised {type(error).__name__}: {error}"
-            if self._metric_failures.failed(message):
+            # By type alone: texts tend to name the example.
+            if self._metric_failures.failed(type(error).__name__):
                 raise TaskError(
-                    f"the metric failed {self._metric_failures.n} times in a row: {message} "
-                    f"(last example {example.id!r}). Mend it and resume the run"
+                    f"the metric failed {self._metric_failures.n} times in a row: "
+                    f"{_one_line(message)} (last example {example.id!r}). "
+                    "Mend it and resume the run"
                 ) from error
             return replace(self._failed(message), output=output)
         self._metric_failures.succeeded()
         return outcome
 
     def _failed(self, message: str) -> Outcome:
-        return Outcome(score=self.task.failure_score, error=message, feedback=message)
+        return Outcome(score=self.task.failure_score, error=_one_line(message), feedback=message)
 
 
 class _Guarded:
@@ -265,21 +264,25 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
 def as_outcome(scored: Any, output: Any) -> Outcome:
     """Accepts what a metric may return: a number, (number, feedback) or an `Outcome`."""
     if isinstance(scored, Outcome):
-        _require_finite(scored.score)
-        return scored if scored.output is not None else replace(scored, output=output)
+        shown = output if scored.output is None and scored is not output else scored.output
+        return replace(scored, score=_finite(scored.score), output=shown)
     feedback = ""
     if isinstance(scored, tuple):
         if len(scored) != 2 or not isinstance(scored[1], str):
             raise TypeError(f"expected float, (float, feedback) or Outcome, got {scored!r:.80}")
         scored, feedback = scored
-    number = float(scored)
-    _require_finite(number)
-    return Outcome(score=number, output=output, feedback=feedback)
+    return Outcome(score=_finite(scored), output=output, feedback=feedback)
 
 
-def _require_finite(score: float) -> None:
-    if not math.isfinite(score):
-        raise ValueError(f"the score is {score}; expected a finite number")
+def _finite(score: Any) -> float:
+    number = float(score)
+    if not math.isfinite(number):
+        raise ValueError(f"the score is {number}; expected a finite number")
+    return number
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
 
 
 def _is_cancelled() -> bool:

@@ -24,7 +24,7 @@ from flashevolve.engine.repair import Repairer
 from flashevolve.engine.state import Codec, RunState
 from flashevolve.engine.usercode import UserCode
 from flashevolve.engine.workflow import Stage, Workflow
-from flashevolve.llm.calls import CallService, Endpoint, Journal, journal_of
+from flashevolve.llm.calls import CallService, Endpoint, Journal, Reuse, journal_of
 from flashevolve.llm.errors import Fatal, LLMError
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.outcome import Usage
@@ -74,6 +74,8 @@ class Plan:
     retry: RetryPolicy
     start: ev.RunStarted
     """Appended if the run is new."""
+    reuse: Reuse | None = None
+    """Looks up answers that another run has paid for."""
     changes: Mapping[str, Any]
     """Settings that differ from the recorded ones; told in `RunResumed`."""
 
@@ -119,8 +121,9 @@ class Session:
         funds = Funds(self.state.ledger)
         evaluation = EvaluationService(self._plan.task, code, log, self._plan.max_parallel)
         endpoints = self._plan.endpoints(_limit_reporter(log))
-        calls = CallService(endpoints, log, funds, self._plan.retry, self._plan.options.rng_seed)
-        services = Services(self._plan.options.rng_seed, self.state.pool, calls, evaluation)
+        plan, run_seed = self._plan, self._plan.options.rng_seed
+        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse)
+        services = Services(run_seed, self.state.pool, calls, evaluation)
         try:
             journals = self._begin(log, evaluation)
             self._set_aside(log, funds)
@@ -140,10 +143,11 @@ class Session:
             self._end(log, reason, reason == "stop", "")
             return reason
         finally:
-            log.snapshot()
             code.close()
             for endpoint in {id(e.model): e for es in endpoints.values() for e in es}.values():
                 await endpoint.model.close()
+            # Last, since a full disk makes them fail.
+            log.snapshot()
             await log.flush()
 
     # -- beginning -------------------------------------------------------------------------------

@@ -10,13 +10,11 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
-from flashevolve.artifact import Artifact
 from flashevolve.errors import TaskError
 from flashevolve.llm.messages import Message, Reply, user
-from flashevolve.task import Example
 
 T = TypeVar("T")
 MessagesLike = str | Sequence[Message | Mapping[str, Any]]
@@ -127,18 +125,35 @@ def takes_context(run: Callable[..., Any]) -> bool:
     )
 
 
+class _Kind:
+    """How a function is to be called; keeps it alive, so that its id stays its own."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.is_async = is_async(function)
+        # Our metrics take microseconds and touch nothing: a thread would cost more than they do.
+        self.is_ours = (getattr(function, "__module__", None) or "").startswith("flashevolve.")
+
+    @cached_property
+    def takes_context(self) -> bool:
+        return takes_context(self.function)
+
+
 class UserCode:
     """Calls user functions wherever they belong. Close it after use."""
 
     def __init__(self, max_threads: int) -> None:
+        self._kinds: dict[int, _Kind] = {}
         self._slots = asyncio.Semaphore(max_threads)
         self._threads = ThreadPoolExecutor(max_threads, thread_name_prefix="flashevolve-user")
-        self._known: dict[tuple[int, str], tuple[Any, bool]] = {}
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Calls `function` and returns its result; exceptions pass unchanged."""
-        if self._is(is_async, function):
+        kind = self._kind(function)
+        if kind.is_async:
             return await function(*arguments)
+        if kind.is_ours:
+            return function(*arguments)
         async with self._slots:
             loop = asyncio.get_running_loop()
             result = await loop.run_in_executor(self._threads, partial(function, *arguments))
@@ -146,27 +161,11 @@ class UserCode:
             return await result
         return result
 
-    def _is(self, question: Callable[[Callable[..., Any]], bool], about: Any) -> bool:
-        """Asks once per function: reading a signature costs more than all else in a call."""
-        key = (id(about), question.__name__)
-        if key not in self._known:
-            # The function is kept too, since an id is only unique among the living.
-            self._known[key] = (about, question(about))
-        return self._known[key][1]
-
-    async def run(
-        self, run: Callable[..., Any], artifact: Artifact, example: Example, ask: Ask
-    ) -> Any:
-        """Runs an agent on one example and returns its output."""
-        if not self._is(takes_context, run):
-            return await self.call(run, artifact, example)
-        if self._is(is_async, run):
-            return await run(artifact, example, AsyncContext(ask))
-        context = SyncContext(ask, asyncio.get_running_loop())
-        try:
-            return await self.call(run, artifact, example, context)
-        finally:
-            context.close()  # A thread outlives its cancelled evaluation; its requests must not.
+    def _kind(self, function: Callable[..., Any]) -> "_Kind":
+        """Looks at a function once: inspecting a signature costs more than most metrics."""
+        if id(function) not in self._kinds:
+            self._kinds[id(function)] = _Kind(function)
+        return self._kinds[id(function)]
 
     def close(self) -> None:
         """Lets threads go; one that hangs in user code is not waited for."""

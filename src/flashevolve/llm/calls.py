@@ -8,14 +8,15 @@ a reservation of its own, and hold neither slot nor reservation while they sleep
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from flashevolve import events as ev
 from flashevolve.engine.funds import Funds
 from flashevolve.engine.log import EventLog
 from flashevolve.errors import ConfigError, nearest
+from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.errors import Empty, Fatal, LLMError, RateLimited, Refused, Truncated
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Message, Reply, Request
@@ -25,6 +26,7 @@ from flashevolve.llm.record import reply_from_json, reply_to_json, request_hash,
 from flashevolve.llm.retry import RetryPolicy, with_retries
 from flashevolve.outcome import Usage
 from flashevolve.policies.draws import derived_rng, derived_seed
+from flashevolve.store.codec import text_hash
 
 FINAL_ERRORS: dict[str, type[LLMError]] = {
     "refused": Refused,
@@ -47,6 +49,8 @@ class Endpoint:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `Request` that the configuration sets."""
     weight: float = 1.0
+    deadline: TailDeadline = field(default_factory=lambda: TailDeadline(600.0))
+    """Follows this endpoint's latencies; its cap is the configured time-out."""
 
     def cost_usd(self, tokens_in: int, tokens_out: int) -> float:
         """Returns the cost in dollars; 0 if the price is unknown."""
@@ -67,6 +71,8 @@ class CallKey(NamedTuple):
 
 
 Journal = dict[CallKey, ev.CallSettled]
+Reuse = Callable[[str], ev.CallSettled | None]
+"""Content of a call -> an answer that another run has paid for."""
 
 
 @dataclass
@@ -100,12 +106,14 @@ class CallService:
         funds: Funds,
         retry: RetryPolicy,
         run_seed: int,
+        reuse: Reuse | None = None,
     ) -> None:
         self._endpoints = endpoints
         self._log = log
         self._funds = funds
         self._retry = retry
         self._run_seed = run_seed
+        self._reuse = reuse
 
     async def chat(
         self,
@@ -127,10 +135,14 @@ class CallService:
         recorded = origin.journal.get(key)
         if recorded is not None:
             return _replay(recorded)
+        content = text_hash(f"{endpoint.label}\n{key.request_hash}\n{origin.sample}\n{number}")
+        call = _NewCall(origin, key, role, endpoint, request, data, content)
+        if self._reuse is not None and (answer := self._reuse(content)) is not None:
+            return self._take_over(call, answer)
         rng = derived_rng(self._run_seed, "retry", *key)
 
         async def attempt(n: int) -> Reply:
-            return await self._attempt(origin, key, role, endpoint, request, data, n)
+            return await self._attempt(call, n)
 
         return await with_retries(attempt, self._retry, rng)
 
@@ -149,16 +161,16 @@ class CallService:
         rng = derived_rng(self._run_seed, "model", role, *origin.sample, number)
         return rng.choices(choices, [c.weight for c in choices])[0], number
 
-    async def _attempt(
-        self,
-        origin: Origin,
-        key: CallKey,
-        role: str,
-        endpoint: Endpoint,
-        request: Request,
-        data: dict[str, Any],
-        n: int,
-    ) -> Reply:
+    def _take_over(self, call: "_NewCall", answer: ev.CallSettled) -> Reply:
+        """Records another run's answer as this call's, at no cost."""
+        number = self._log.state.next_call
+        settled = replace(answer, call=number, ticket=call.origin.ticket, usage=Usage())
+        settled = replace(settled, usage_known=True, wait_s=0.0, latency_s=0.0)
+        self._log.append(call.reserved(number, 0, Usage()), settled)
+        return _replay(settled)
+
+    async def _attempt(self, call: "_NewCall", n: int) -> Reply:
+        origin, endpoint, request = call.origin, call.endpoint, call.request
         loop = asyncio.get_running_loop()
         asked_s = loop.time()
         bound_in, bound_out = request.input_bound_tokens, request.max_output_tokens
@@ -166,16 +178,17 @@ class CallService:
         worst = Usage(calls=1, tokens_in=bound_in, tokens_out=bound_out, usd=worst_usd)
         await self._slot(endpoint.limiter, origin.priority, worst)
         try:
-            call = self._log.state.next_call
-            reserved = _reserved(call, origin, key, role, endpoint.label, data, n, worst)
-            self._log.append(reserved)
-            settled = _Settlement(self._log, self._funds, endpoint, call, origin.ticket, worst)
+            number = self._log.state.next_call
+            self._log.append(call.reserved(number, n, worst))
+            settled = _Settlement(self._log, self._funds, endpoint, number, origin.ticket, worst)
             try:
                 await self._log.durable()
                 sent_s = loop.time()
                 settled.wait_s = sent_s - asked_s
-                reply = await endpoint.model.complete(request)
+                timed = replace(request, timeout_s=endpoint.deadline.seconds)
+                reply = await endpoint.model.complete(timed)
                 settled.latency_s = loop.time() - sent_s
+                endpoint.deadline.observe(settled.latency_s)
                 settled.ok(reply)
             except LLMError as error:
                 settled.latency_s = loop.time() - asked_s - settled.wait_s
@@ -184,6 +197,7 @@ class CallService:
                     endpoint.limiter.throttled(error.retry_after_s)
                 elif error.retryable:
                     endpoint.limiter.faltered()
+                    endpoint.deadline.missed(settled.latency_s)
                 elif not isinstance(error, Fatal):
                     endpoint.limiter.succeeded()
                 raise
@@ -210,27 +224,31 @@ class CallService:
             await self._funds.change()
 
 
-def _reserved(
-    call: int,
-    origin: Origin,
-    key: CallKey,
-    role: str,
-    label: str,
-    data: dict[str, Any],
-    n: int,
-    worst: Usage,
-) -> ev.CallReserved:
-    return ev.CallReserved(
-        call=call,
-        ticket=origin.ticket,
-        **key._asdict(),
-        attempt=n,
-        role=role,
-        model=label,
-        tokens=worst.tokens,
-        usd=worst.usd,
-        request=data,
-    )
+@dataclass(frozen=True)
+class _NewCall:
+    """A call that the journal does not know."""
+
+    origin: Origin
+    key: CallKey
+    role: str
+    endpoint: Endpoint
+    request: Request
+    data: dict[str, Any]
+    content: str
+
+    def reserved(self, number: int, attempt: int, worst: Usage) -> ev.CallReserved:
+        return ev.CallReserved(
+            call=number,
+            ticket=self.origin.ticket,
+            **self.key._asdict(),
+            attempt=attempt,
+            role=self.role,
+            model=self.endpoint.label,
+            tokens=worst.tokens,
+            usd=worst.usd,
+            request=self.data,
+            content=self.content,
+        )
 
 
 class _Settlement:

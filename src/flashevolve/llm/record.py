@@ -3,13 +3,12 @@
 Fields at their default are left out, so that a later field changes no earlier hash.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from flashevolve.llm.messages import Message, Reply, Request, ToolCall
+from flashevolve.store.codec import intern_json, text_hash
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
@@ -42,9 +41,12 @@ def request_to_json(request: Request) -> dict[str, Any]:
 
 
 def request_hash(data: Mapping[str, Any]) -> str:
-    """Returns 32 hexadecimal digits over `request_to_json`'s data."""
-    blob = json.dumps(data, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(blob.encode()).hexdigest()[:32]
+    """Returns 32 hexadecimal digits over `request_to_json`'s data.
+
+    Over its stored form, in which long texts are hashes already: each is hashed once for both.
+    """
+    body, _ = intern_json(data)
+    return text_hash(body)
 
 
 def reply_to_json(reply: Reply) -> dict[str, Any]:

@@ -9,9 +9,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
 from flashevolve.llm.errors import LLMError
 from flashevolve.llm.messages import Reply
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +47,57 @@ async def with_retries(
     Raises the last error, unchanged, once the policy is exhausted; any error that is not an
     `LLMError` worth another try is raised at once.
     """
+    began_s = asyncio.get_running_loop().time()
+    try:
+        return await attempt(1)
+    except LLMError as error:
+        if not error.retryable:
+            raise
+        return await _retried(attempt, policy, rng, error, began_s)
+
+
+async def _retried(
+    attempt: Callable[[int], Awaitable[Reply]],
+    policy: RetryPolicy,
+    rng: Random,
+    first: LLMError,
+    began_s: float,
+) -> Reply:
+    """Goes on after the first failure.
+
+    Apart, because tenacity's bookkeeping costs more than everything else that a call that
+    succeeds goes through.
+    """
+    from tenacity import AsyncRetrying, retry_if_exception
+
     loop = asyncio.get_running_loop()
-    began_s = loop.time()
-    number = 1
-    while True:
-        try:
-            return await attempt(number)
-        except LLMError as error:
-            if not error.retryable or number >= policy.max_attempts:
-                raise
-            wait_s = policy.wait_s(number, getattr(error, "retry_after_s", None), rng)
-            if loop.time() - began_s + wait_s > policy.max_total_s:
-                raise
-        await asyncio.sleep(wait_s)
+    number = 0
+
+    async def next_attempt() -> Reply:
+        nonlocal number
         number += 1
+        if number == 1:
+            raise first
+        return await attempt(number)
+
+    def wait(state: "RetryCallState") -> float:
+        hint_s = getattr(_error(state), "retry_after_s", None)
+        return policy.wait_s(state.attempt_number, hint_s, rng)
+
+    def stop(state: "RetryCallState") -> bool:
+        # tenacity's own time limits read the system's clock, which virtual time must not.
+        after_s = loop.time() - began_s + state.upcoming_sleep
+        return state.attempt_number >= policy.max_attempts or after_s > policy.max_total_s
+
+    retrying = AsyncRetrying(
+        sleep=asyncio.sleep,
+        retry=retry_if_exception(lambda e: isinstance(e, LLMError) and e.retryable),
+        wait=wait,
+        stop=stop,
+        reraise=True,
+    )
+    return await retrying(next_attempt)
+
+
+def _error(state: "RetryCallState") -> BaseException | None:
+    return state.outcome.exception() if state.outcome is not None else None

@@ -9,7 +9,7 @@ look like this marker get one more `$`, so that no payload can be mistaken for a
 import hashlib
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from flashevolve.events import Event, Record
@@ -33,8 +33,12 @@ def _adapter() -> "TypeAdapter[Event]":
     return TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 
+@lru_cache(maxsize=1024)
 def text_hash(text: str) -> str:
-    """Returns the first 32 hexadecimal digits of the text's SHA-256."""
+    """Returns the first 32 hexadecimal digits of the text's SHA-256.
+
+    Cached: a prompt is hashed for its request and for its row, and by every call that repeats it.
+    """
     # A model's reply may hold half a surrogate pair, which strict UTF-8 refuses.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -44,9 +48,6 @@ def intern_json(value: Any) -> tuple[str, dict[str, str]]:
 
     Raises `TypeError` for anything that JSON does not know.
     """
-    body = _to_json(value)
-    if len(body) <= INTERN_ABOVE_CHARS and MARKER not in body:
-        return body, {}
     texts: dict[str, str] = {}
     return _to_json(_interned(value, texts)), texts
 
@@ -91,15 +92,18 @@ def record_from_json(line: str) -> Record:
 
 
 def _interned(value: Any, texts: dict[str, str]) -> Any:
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         if len(value) <= INTERN_ABOVE_CHARS:
             return value
         key = text_hash(value)
         texts[key] = value
         return {MARKER: key}
-    if isinstance(value, dict):
-        return {_escaped(k): _interned(v, texts) for k, v in value.items()}
-    if isinstance(value, list | tuple):
+    if kind is dict:
+        return {
+            (_escaped(k) if "$" in str(k) else k): _interned(v, texts) for k, v in value.items()
+        }
+    if kind is list or kind is tuple:
         return [_interned(v, texts) for v in value]
     return value
 

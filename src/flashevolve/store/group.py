@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 META = "INSERT INTO meta VALUES (?, ?)"
 TEXTS = "INSERT OR IGNORE INTO texts VALUES (?, ?)"
 EVENTS = "INSERT INTO events VALUES (?, ?, ?, ?, ?)"
-CALLS = "INSERT INTO calls VALUES (?, ?, ?, ?, ?, NULL, NULL, NULL)"
+CALLS = "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
 OUTCOMES = "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 SETTLEMENTS = (
     "UPDATE calls SET settled_seq = ?, settled_t_s = ?, settled = ? "
@@ -41,7 +41,7 @@ class Group:
         self._add_texts(texts)
         match event:
             case CallReserved():
-                self._add(CALLS, (event.call, event.ticket, seq, t_s, body))
+                self._add(CALLS, (event.call, event.ticket, event.content, seq, t_s, body))
             case CallSettled():
                 self._add(SETTLEMENTS, (seq, t_s, body, event.call))
             case OutcomeRecorded():

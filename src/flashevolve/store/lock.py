@@ -21,6 +21,9 @@ from flashevolve.store.schema import boundary
 LOCK_DATABASE = "lock.sqlite"
 LOCK_PID = "lock.pid"
 
+PROBE_S = 0.2
+"""A look by `is_locked` holds a shared lock for microseconds; a writer that starts waits it out."""
+
 
 class RunLock:
     """The right to write to a run directory, held from construction to `release`.
@@ -32,7 +35,7 @@ class RunLock:
         path = run_dir / LOCK_DATABASE
         with boundary(path, "lock"):
             self._connection = sqlite3.connect(
-                path, isolation_level=None, timeout=0.0, check_same_thread=False
+                path, isolation_level=None, timeout=PROBE_S, check_same_thread=False
             )
             try:
                 _require_writable(path)
@@ -62,6 +65,22 @@ class RunLock:
         traceback: TracebackType | None,
     ) -> None:
         self.release()
+
+
+def is_locked(run_dir: Path) -> bool:
+    """Says whether a process is writing to a run directory; the directory is left as it is."""
+    path = run_dir / LOCK_DATABASE
+    if not path.is_file():
+        return False
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.0)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+    return False
 
 
 def _require_writable(path: Path) -> None:

@@ -110,6 +110,15 @@ class Queries(ABC):
             )
         )
 
+    def answered(self, content: str) -> CallSettled | None:
+        """Returns the first successful answer to a call with this content."""
+        rows = self._rows(
+            "SELECT settled FROM calls WHERE content = ? AND settled IS NOT NULL "
+            "AND json_extract(settled, '$.status') = 'ok' ORDER BY call LIMIT 1",
+            (content,),
+        )
+        return next((self._event_of(CallSettled, body) for (body,) in rows), None)
+
     def unsettled_calls(self) -> list[CallReserved]:
         """Returns the calls that were reserved and never settled, by number."""
         rows = self._rows("SELECT reserved FROM calls WHERE settled_seq IS NULL ORDER BY call")

@@ -29,10 +29,11 @@ DDL = (
         seq INTEGER PRIMARY KEY, t_s REAL NOT NULL, kind TEXT NOT NULL, ticket INTEGER,
         event TEXT NOT NULL)""",
     """CREATE TABLE calls (
-        call INTEGER PRIMARY KEY, ticket INTEGER NOT NULL,
+        call INTEGER PRIMARY KEY, ticket INTEGER NOT NULL, content TEXT NOT NULL,
         reserved_seq INTEGER NOT NULL UNIQUE, reserved_t_s REAL NOT NULL, reserved TEXT NOT NULL,
         settled_seq INTEGER UNIQUE, settled_t_s REAL, settled TEXT)""",
     "CREATE INDEX calls_by_ticket ON calls (ticket)",
+    "CREATE INDEX calls_by_content ON calls (content)",
     "CREATE INDEX calls_unsettled ON calls (call) WHERE settled_seq IS NULL",
     """CREATE TABLE outcomes (
         seq INTEGER PRIMARY KEY, t_s REAL NOT NULL, ticket INTEGER NOT NULL, stage TEXT NOT NULL,

@@ -27,12 +27,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from flashevolve.algorithms.gepa import GEPA
-from flashevolve.algorithms.gepa.merge import TRIED, find_merge, find_triplet, subsample
-from flashevolve.algorithms.gepa.minibatch import next_minibatch
+from flashevolve.algorithms.gepa.merge import TRIED, find_merge, find_triplet
+from flashevolve.algorithms.minibatch import next_minibatch
 from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Commit
 from flashevolve.engine.workflow import Setup
 from flashevolve.llm.messages import Message
+from flashevolve.policies.sampling import contrasting_ids
 from flashevolve.policies.selection import (
     current_best,
     draw_parent,
@@ -217,7 +218,7 @@ def test_the_merge_subsample_is_gepas(scores: tuple[list[float], list[float]], s
         *(dict(enumerate(side)) for side in scores)
     )
     first, second = ({f"v{e}": score for e, score in enumerate(side)} for side in scores)
-    assert list(subsample(first, second, Random(seed))) == [f"v{e}" for e in theirs]
+    assert list(contrasting_ids(first, second, 5, Random(seed))) == [f"v{e}" for e in theirs]
 
 
 def test_gepa_dies_of_ancestors_that_score_zero_and_we_draw_one() -> None:

@@ -1,4 +1,4 @@
-from flashevolve.algorithms.gepa.components import inherit, next_component
+from flashevolve.algorithms.gepa.components import inherit, next_components
 from flashevolve.pools.pareto import ParetoPool
 
 NAMES = ("answer", "plan", "search")
@@ -7,7 +7,7 @@ NAMES = ("answer", "plan", "search")
 def test_each_candidate_has_its_own_turn() -> None:
     pool, chosen = ParetoPool(), []
     for candidate in (0, 0, 1, 0, 0, 1):
-        names, ops = next_component(pool.state, candidate, NAMES)
+        names, ops = next_components(pool.state, candidate, NAMES, "round_robin")
         pool.apply(ops, version=0)
         chosen.append((candidate, *names))
     assert chosen == [
@@ -15,15 +15,16 @@ def test_each_candidate_has_its_own_turn() -> None:
     ]  # fmt: skip
 
 
-def test_a_single_component_needs_no_pointer() -> None:
-    assert next_component({}, 0, ("system",)) == (("system",), ())
+def test_a_single_component_or_all_at_once_need_no_pointer() -> None:
+    assert next_components({}, 0, ("system",), "round_robin") == (("system",), ())
+    assert next_components({}, 0, NAMES, "all") == (NAMES, ())
 
 
 def test_a_child_inherits_the_furthest_pointer_of_its_parents() -> None:
     pool = ParetoPool()
     for candidate, turns in ((1, 1), (2, 2)):
         for _ in range(turns):
-            pool.apply(next_component(pool.state, candidate, NAMES)[1], version=0)
+            pool.apply(next_components(pool.state, candidate, NAMES, "round_robin")[1], version=0)
     pool.apply(inherit(pool.state, 3, (1, 2)), version=0)
-    assert next_component(pool.state, 3, NAMES)[0] == ("search",)
+    assert next_components(pool.state, 3, NAMES, "round_robin")[0] == ("search",)
     assert inherit(pool.state, 3, (0,)) == ()

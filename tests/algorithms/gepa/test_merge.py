@@ -4,14 +4,10 @@ import sys
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from flashevolve.algorithms.gepa.merge import combine, find_merge, find_triplet, subsample
+from flashevolve.algorithms.gepa.merge import combine, find_merge, find_triplet
 from flashevolve.artifact import Artifact
 from flashevolve.pools.pareto import ParetoPool, insert
-
-SCORES = st.dictionaries(st.sampled_from([f"v{i}" for i in range(12)]), st.sampled_from([0.0, 1.0]))
 
 
 def pool_of(*candidates: tuple[str, str, tuple[int, ...], float], n_val: int = 5) -> ParetoPool:
@@ -68,26 +64,11 @@ def test_too_few_common_validation_examples_are_no_merge() -> None:
     assert find_merge(pool_of(*FAMILY, n_val=4), [1, 2], 5, Random(0)) is None
 
 
-@given(SCORES, SCORES, st.integers(0, 99))
-def test_a_subsample_holds_up_to_five_common_examples_none_twice(
-    first: dict[str, float], second: dict[str, float], seed: int
-) -> None:
-    """gepa repeats examples when there are fewer than five, which says nothing new."""
-    chosen = subsample(first, second, Random(seed))
-    common = first.keys() & second.keys()
-    assert len(chosen) == len(set(chosen)) == min(5, len(common))
-    assert set(chosen) <= common
-    for kind in (
-        {e for e in common if first[e] > second[e]},
-        {e for e in common if first[e] < second[e]},
-    ):
-        assert len(kind & set(chosen)) >= min(2, len(kind))
-
-
 PROGRAM = """
 from random import Random
 from flashevolve.artifact import Artifact
-from flashevolve.algorithms.gepa.merge import combine, subsample
+from flashevolve.algorithms.gepa.merge import combine
+from flashevolve.policies.sampling import contrasting_ids
 from flashevolve.pools.pareto import ParetoPool, insert
 names = "planner searcher answerer checker".split()
 pool = ParetoPool()
@@ -96,7 +77,8 @@ for c in range(3):
     scores = {f"question {i}": float((i * 7 + c) % 3) for i in range(9)}
     pool.apply([insert(artifact, parents=[0] * (c > 0), scores=scores, ticket=c)], version=c)
 rng = Random(0)
-print(combine(pool, 1, 2, 0, rng)[1], subsample(*(pool.candidates[c].scores for c in (1, 2)), rng))
+first, second = (pool.candidates[c].scores for c in (1, 2))
+print(combine(pool, 1, 2, 0, rng)[1], contrasting_ids(first, second, 5, rng))
 print(list(pool.fronts.items()), dict(pool.parent_weights))
 """
 

@@ -1,20 +1,23 @@
-"""Round robin over components: each candidate has a pointer to the one to rewrite next.
+"""Which components a step rewrites: all, or the one that the candidate's pointer is at.
 
 The pointer of candidate 3 is the pool state `component:3`; no entry means the first component.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from flashevolve.pools.pareto import Ops, put
 
 
-def next_component(
-    state: Mapping[str, Any], candidate: int, names: Sequence[str]
+def next_components(
+    state: Mapping[str, Any],
+    candidate: int,
+    names: tuple[str, ...],
+    mode: Literal["round_robin", "all"],
 ) -> tuple[tuple[str, ...], Ops]:
-    """Returns the one component of `candidate` to rewrite now, and what moves its pointer on."""
-    if len(names) == 1:
-        return tuple(names), ()
+    """Returns the components of `candidate` to rewrite now, and what moves its pointer on."""
+    if mode == "all" or len(names) == 1:
+        return names, ()
     pointer = state.get(_key(candidate), 0)
     return (names[pointer],), (put(_key(candidate), (pointer + 1) % len(names)),)
 

@@ -5,8 +5,7 @@ them; where that iterates over sets, we go in ascending order. One difference is
 ancestors that all score zero, theirs stops the run, and we draw one uniformly.
 """
 
-from collections.abc import Mapping, Sequence
-from math import ceil
+from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from flashevolve.pools.pareto import Ops, ParetoPool, put
 
 MAX_ATTEMPTS = 10
 """Tries for a merge, and pairs drawn within each try."""
-SUBSAMPLE = 5
+N_SCREENED = 5
 """Validation examples on which a merged candidate is screened."""
 TRIED = "merge.tried"
 """Pool state: what was merged, as [first, second, ancestor, [parent of each component]]."""
@@ -101,28 +100,6 @@ def combine(
             origins[name] = i if pool.means[i] > pool.means[j] else j
     texts = {name: pool.candidates[c].artifact[name] for name, c in origins.items()}
     return Artifact(texts), list(origins.values())
-
-
-def subsample(
-    first: Mapping[str, float], second: Mapping[str, float], rng: Random
-) -> tuple[str, ...]:
-    """Returns examples on which to screen a merge, from the scores of its parents.
-
-    Up to two that the first does better, that the second does better, and ties, filled up at
-    random; all common examples if there are no more than needed, and never one twice.
-    """
-    common = sorted(first.keys() & second.keys())
-    groups = (
-        [e for e in common if first[e] > second[e]],
-        [e for e in common if second[e] > first[e]],
-        [e for e in common if first[e] == second[e]],
-    )
-    chosen: list[str] = []
-    for group in groups:
-        n = min(len(group), ceil(SUBSAMPLE / len(groups)), SUBSAMPLE - len(chosen))
-        chosen += rng.sample(group, n)
-    rest = [e for e in common if e not in chosen]
-    return (*chosen, *rng.sample(rest, min(len(rest), SUBSAMPLE - len(chosen))))
 
 
 def _complementary(pool: ParetoPool, i: int, j: int, ancestor: int) -> bool:

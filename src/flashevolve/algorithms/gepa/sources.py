@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from flashevolve.algorithms.gepa.components import next_component
+from flashevolve.algorithms.gepa.components import next_components
 from flashevolve.algorithms.gepa.config import GEPA
-from flashevolve.algorithms.gepa.merge import find_merge, subsample
-from flashevolve.algorithms.gepa.minibatch import next_minibatch
+from flashevolve.algorithms.gepa.merge import N_SCREENED, find_merge
+from flashevolve.algorithms.minibatch import next_minibatch
 from flashevolve.engine.item import Selection
 from flashevolve.engine.workflow import Setup
 from flashevolve.policies import selection
+from flashevolve.policies.sampling import contrasting_ids
 from flashevolve.pools.pareto import Ops, ParetoPool, pareto, put
 from flashevolve.pools.pool import Pool
 from flashevolve.task import Split
@@ -77,12 +78,8 @@ class MergeSource:
         if found is None:
             return None
         first, second = (pool.candidates[p].scores for p in found.parents)
-        step = Step(
-            parents=found.parents,
-            split="val",
-            examples=subsample(first, second, rng),
-            child=found.artifact.to_json(),
-        )
+        examples, child = contrasting_ids(first, second, N_SCREENED, rng), found.artifact.to_json()
+        step = Step(parents=found.parents, split="val", examples=examples, child=child)
         ops = (*found.ops, put(MERGES_DUE, due - 1))
         return Selection(payload=step, lineage=found.parents, enter="screen", ops=ops)
 
@@ -102,7 +99,9 @@ class MutateSource:
         pool = pareto(pool)
         parent = self._parent(pool, rng)
         ids, ops = next_minibatch(pool.state, self.setup.train_ids, self.config.minibatch, rng)
-        names, moves = self._components(pool, parent)
+        names, moves = next_components(
+            pool.state, parent, tuple(self.setup.seed), self.config.components
+        )
         step = Step(parents=(parent,), examples=tuple(dict.fromkeys(ids)), components=names)
         return Selection(payload=step, lineage=(parent,), ops=(*ops, *moves))
 
@@ -114,12 +113,6 @@ class MutateSource:
                 return selection.current_best(pool.means)
             case "epsilon_greedy":
                 return selection.epsilon_greedy(pool.means, rng, self.config.epsilon)
-
-    def _components(self, pool: ParetoPool, parent: int) -> tuple[tuple[str, ...], Ops]:
-        names = tuple(self.setup.seed)
-        if self.config.components == "all":
-            return names, ()
-        return next_component(pool.state, parent, names)
 
 
 def merges_used_up(pool: ParetoPool, config: GEPA) -> bool:

@@ -14,8 +14,8 @@
 
 Differences from GEPA's implementation (0.1.4), each with a test: replies that are empty or hold no
 fenced text are not adopted; a child identical to any candidate ends as a no-op; ancestors that all
-score zero do not stop a merge; an example that padding repeats in a minibatch counts once; order
-never depends on the hash seed.
+score zero do not stop a merge; an example that padding repeats in a minibatch counts once; a step
+that is skipped has moved the component pointer; order never depends on the hash seed.
 """
 
 import warnings
@@ -39,7 +39,6 @@ from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.engine.item import Commit, End, Item, Minimum, Needs
 from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
-from flashevolve.errors import DataError
 from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.llm.messages import assistant, user
 from flashevolve.pools.pareto import ParetoPool, insert, pareto
@@ -55,11 +54,6 @@ class GEPAWorkflow(Workflow[Step]):
     payload = Step
 
     def __init__(self, config: GEPA, setup: Setup) -> None:
-        if not setup.train_ids or not setup.val_ids:
-            raise DataError(
-                "GEPA reflects on train and selects on val: expected examples in both, got "
-                f"{len(setup.train_ids)} and {len(setup.val_ids)}; add some, or split the data"
-            )
         if config.merge and len(setup.seed) == 1:
             warnings.warn(
                 "merge=True has no effect: a merge combines changes to different components, and "
@@ -72,10 +66,10 @@ class GEPAWorkflow(Workflow[Step]):
         merge = (MergeSource(config),) if config.merge else ()
         self.sources = (SeedSource(setup), *merge, MutateSource(config, setup))
         self.stages = (
-            Stage(name="rollout", run=self.rollout, needs=_rollout_needs),
-            Stage(name="propose", run=self.propose, needs=_propose_needs, counts="proposed"),
-            Stage(name="screen", run=self.screen, needs=_screen_needs, counts="screened"),
-            Stage(name="evaluate", run=self.evaluate, needs=self._evaluate_needs, counts="swept"),
+            Stage(name="rollout", run=self.rollout, needs=_runs_examples),
+            Stage(name="propose", run=self.propose, needs=_proposes, counts="proposed"),
+            Stage(name="screen", run=self.screen, needs=_runs_examples, counts="screened"),
+            Stage(name="evaluate", run=self.evaluate, needs=self._sweeps, counts="swept"),
         )
 
     def minimum(self) -> Minimum:
@@ -128,6 +122,8 @@ class GEPAWorkflow(Workflow[Step]):
         are shared.
         """
         step, strict = item.payload, self.config.acceptance == "strict"
+        if end := _no_op(_child(step), ctx.pool):
+            return end
         if step.split == "val":
             parents = [ctx.pool.candidates[p].scores for p in step.parents]
             old, strict = max(_sum(scores, step) for scores in parents), False
@@ -150,17 +146,15 @@ class GEPAWorkflow(Workflow[Step]):
     async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Scores the child on the whole validation set."""
         child = _child(item.payload)
-        if end := _no_op(child, ctx.pool):
+        if end := _no_op(child, ctx.pool) or self._merged_enough(item, ctx.pool):
             return end
-        if item.source == "merge" and merges_used_up(pareto(ctx.pool), self.config):
-            return End("rejected", f"{self.config.merge_max} merges were admitted meanwhile")
         outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
         return item.with_payload(scores={e: outcomes[e].score for e in self.setup.val_ids})
 
     def commit(self, item: Item[Step], pool: Pool) -> Commit | End:
         """Admits the child with its scores; an admitted mutation makes a merge due."""
         pool, step, child = pareto(pool), item.payload, _child(item.payload)
-        if end := _no_op(child, pool):
+        if end := _no_op(child, pool) or self._merged_enough(item, pool):
             return end
         ops = (
             insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket),
@@ -178,21 +172,24 @@ class GEPAWorkflow(Workflow[Step]):
         patch = replace(item.payload, parents=(base.id,), child=artifact.to_json())
         return replace(patch, base_scores=None, scores={})
 
-    def _evaluate_needs(self, item: Item[Step], pool: Pool) -> Needs:
+    def _merged_enough(self, item: Item[Step], pool: Pool) -> End | None:
+        if item.source == "merge" and merges_used_up(pareto(pool), self.config):
+            return End("rejected", f"{self.config.merge_max} merges were admitted meanwhile")
+        return None
+
+    def _sweeps(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0
         return Needs(metric_calls=len(self.setup.val_ids) - n_known)
 
 
-def _rollout_needs(item: Item[Step], pool: Pool) -> Needs:
-    return Needs(metric_calls=len(item.payload.examples))
+def _runs_examples(item: Item[Step], pool: Pool) -> Needs:
+    """A rollout runs the parent; a screen runs the child, and after a repair its new parent too."""
+    step = item.payload
+    return Needs(metric_calls=len(step.examples) + (len(_missing(step)) if step.child else 0))
 
 
-def _propose_needs(item: Item[Step], pool: Pool) -> Needs:
+def _proposes(item: Item[Step], pool: Pool) -> Needs:
     return Needs(proposals=1)
-
-
-def _screen_needs(item: Item[Step], pool: Pool) -> Needs:
-    return Needs(metric_calls=len(item.payload.examples) + len(_missing(item.payload)))
 
 
 def _missing(step: Step) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ The order and the position in it are pool state, so a minibatch is a pure functi
 the selection's generator, and a resumed run continues where the log ends.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+from flashevolve.policies.sampling import epoch_order
 from flashevolve.pools.pareto import Ops, put
 
 ORDER, POSITION = "minibatch.order", "minibatch.position"
@@ -25,22 +25,7 @@ def next_minibatch(
     order, position = state.get(ORDER, []), state.get(POSITION, 0)
     ops: Ops = ()
     if position >= len(order):
-        order, position = _shuffled(train_ids, size, rng), 0
+        order, position = epoch_order(train_ids, size, rng), 0
         ops = (put(ORDER, order),)
     end = position + size
     return order[position:end], (*ops, put(POSITION, end))
-
-
-def _shuffled(train_ids: Sequence[str], size: int, rng: Random) -> list[str]:
-    """Returns the ids shuffled, padded to a multiple of `size` with the least frequent ones.
-
-    Among equally frequent ids the last in the shuffled order is taken first, as in GEPA.
-    """
-    order = list(train_ids)
-    rng.shuffle(order)
-    counts = Counter(order)
-    for _ in range(-len(order) % size):
-        rarest = min(reversed(counts), key=counts.__getitem__)
-        counts[rarest] += 1
-        order.append(rarest)
-    return order

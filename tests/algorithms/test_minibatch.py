@@ -4,7 +4,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flashevolve.algorithms.gepa.minibatch import next_minibatch
+from flashevolve.algorithms.minibatch import next_minibatch
 from flashevolve.pools.pareto import ParetoPool
 
 

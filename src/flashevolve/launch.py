@@ -32,6 +32,7 @@ def settings_from(
     rng_seed: int = 0,
     run_dir: str | Path | None = None,
     concurrency: int = 64,
+    limits: Mapping[str, Any] | None = None,
     input: str = "input",
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
@@ -52,7 +53,7 @@ def settings_from(
             "metered": (not has_run) if metered is None else metered,
         },
         "budget": budget if budget is not None else {},
-        "limits": {"concurrency": concurrency},
+        "limits": {"concurrency": concurrency, **(limits or {})},
         "run": {} if run_dir is None else {"dir": str(Path(run_dir).absolute())},
     }
     if isinstance(models, Mapping):
@@ -139,7 +140,8 @@ def optimize(
         run_dir: where the run lives; an existing one is resumed. None = a new one in `runs/`.
         concurrency: requests in flight on one account, at most.
         id_field: field of an example that names it.
-        options: `input`, `failure_score`, `perfect_score`, `metered`.
+        options: `input`, `failure_score`, `perfect_score`, `metered`, and `limits`, more of the
+            configuration's table of that name, such as `{"threads": 8, "retries": 2}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.

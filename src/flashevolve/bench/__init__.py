@@ -1,1 +1,0 @@
-"""Benchmarks, as shown by flashevolve bench."""

@@ -1,0 +1,61 @@
+import json
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from flashevolve.cli.init import RUN_TOML
+from flashevolve.cli.main import invoke
+from flashevolve.config import load, resolve
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_what_it_prints_runs_at_once_and_offline(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["init", "prompt", "mine"]) == 0
+    command = shlex.split(capsys.readouterr().out.split("next: flashevolve ")[1])
+    assert invoke([*command, "--budget", "200", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["simulated"] is True
+    assert result["test_score"] is not None
+    assert Path(result["run_dir"]).parent == Path("runs")
+
+
+def test_two_edits_are_marked_and_what_they_show_is_valid(tmp_path: Path) -> None:
+    assert invoke(["init", "prompt", str(tmp_path / "mine")]) == 0
+    config = tmp_path / "mine" / "run.toml"
+    lines = config.read_text().splitlines()
+    assert sum(line.startswith("# EDIT ") for line in lines) == 2
+    shown = "\n".join(line.removeprefix("#").strip() for line in lines if line.startswith("#   "))
+    task = tomllib.loads(shown[shown.index("[task]") :])
+    model = tomllib.loads(shown[shown.index('name = "Qwen') : shown.index("[task]")])
+    tree = load(config) | task | {"model": model}
+    assert resolve(tree, config.parent).role("task")[0].name == "Qwen/Qwen3-8B"
+
+
+def test_it_never_overwrites(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "prompt.md").write_text("mine")
+    assert invoke(["init", "prompt", str(tmp_path)]) == 2
+    assert "expected a new or empty directory" in capsys.readouterr().err
+    assert (tmp_path / "prompt.md").read_text() == "mine"
+    assert not (tmp_path / "run.toml").exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "file").touch()
+    assert invoke(["init", "prompt", str(tmp_path / "file" / "x")]) == 2
+    assert "cannot write there" in capsys.readouterr().err
+
+
+def test_an_unknown_kind_is_one_line(tmp_path: Path, capsys: Capture) -> None:
+    assert invoke(["init", "promt", str(tmp_path / "x")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "'prompt'" in line
+
+
+def test_the_template_says_where_it_lies() -> None:
+    assert "flashevolve run a/run.toml" in RUN_TOML.format(path="a/run.toml")

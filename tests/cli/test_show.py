@@ -1,0 +1,68 @@
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from flashevolve.cli.main import invoke
+from flashevolve.cli.show import _ends, in_words, tell
+from flashevolve.rundir import read_result
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_the_story_agrees_with_the_result(finished: Path) -> None:
+    story = tell(finished)
+    result = read_result(finished)
+    assert result is not None
+    assert {key: story["result"][key] for key in result if key != "run_dir"} == {
+        key: value for key, value in result.items() if key != "run_dir"
+    }
+    assert story["examples"] == {"train": 6, "val": 4, "test": 3}
+    assert len(story["admitted"]) == result["counters"]["admitted"]
+    assert story["admitted"][0]["source"] == "seed"
+    ended = {row["outcome"]: row["n"] for row in story["ended"]}
+    assert ended == {k: v for k, v in story["conservation"].items() if v and k != "created"}
+    assert story["conservation"]["created"] == sum(ended.values())
+
+
+def test_it_says_what_happened_in_words(finished: Path, capsys: Capture) -> None:
+    assert invoke(["show", str(finished)]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "finished",
+        "data: 6 train, 4 val, 3 test",
+        "simulated: a built-in reader answered",
+        "the budget of metric calls is spent",
+        "admitted candidates",
+        "share of time",
+        "usage by role",
+        "created = ",
+    ):
+        assert part in out
+
+
+def test_shares_of_time_add_up(finished: Path) -> None:
+    stages = tell(finished)["stages"]
+    lines = in_words(tell(finished))
+    shares = [int(line.split(" %")[0].split()[-1]) for line in lines if " %" in line]
+    assert len(shares) == len(stages)
+    assert sum(shares) == pytest.approx(100, abs=len(shares))
+
+
+def test_json_is_one_object(finished: Path, capsys: Capture) -> None:
+    assert invoke(["show", str(finished), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["config"]["policy"] == "reflective"
+
+
+def test_reasons_that_differ_in_numbers_only_count_once() -> None:
+    reasons = {"1.0 <= 2.5 on 3 examples": 2, "0 <= 1 on 3 examples": 1}
+    ends = Counter({("rejected", reason): n for reason, n in reasons.items()})
+    (row,) = _ends(ends)
+    assert row == {"outcome": "rejected", "n": 3, "reasons": {"# <= # on # examples": 3}}
+
+
+def test_a_directory_without_a_run_is_one_line(tmp_path: Path, capsys: Capture) -> None:
+    assert invoke(["show", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"no run in {tmp_path}" in line

@@ -1,0 +1,252 @@
+import asyncio
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashevolve as fe
+from flashevolve import events as ev
+from flashevolve.data.loaders import load_splits
+from flashevolve.launch import settings_from
+from flashevolve.prepare import prepare
+from flashevolve.rundir import open_run, read_records, read_result
+from tests.fakes.endpoint import SILENCE, Endpoint, Received, Step, answer
+from tests.fakes.small import asked_again, evolution, read_and_answer, role_of
+from tests.test_launch import simulated
+
+WAIT_S = 60.0
+
+
+class Held:
+    """Answers the first `n` requests and keeps the others until `release`."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.n_seen = 0
+        self.reached = threading.Event()
+
+    def __call__(self, received: Received) -> Step:
+        self.n_seen += 1
+        if self.n_seen <= self.n:
+            return read_and_answer(received)
+        self.reached.set()
+        return SILENCE
+
+
+async def collect(run: fe.Run) -> list[ev.Record]:
+    return [record async for record in run.events()]
+
+
+# -- events and observers ----------------------------------------------------------------------
+
+
+def test_events_of_a_real_run_come_in_order_without_holes_and_end(tmp_path: Path) -> None:
+    with Endpoint(read_and_answer) as endpoint:
+        run = fe.start(**evolution(endpoint, tmp_path / "run"))
+        seen = asyncio.run(asyncio.wait_for(collect(run), WAIT_S))
+    assert [r.seq for r in seen] == list(range(1, len(seen) + 1))
+    assert isinstance(seen[0].event, ev.RunStarted)
+    assert isinstance(seen[-1].event, ev.RunEnded)
+    assert seen == list(read_records(run.dir))
+
+
+def test_events_of_a_simulated_run_come_in_order_and_end(tmp_path: Path) -> None:
+    run = fe.start(**simulated(tmp_path / "run"))
+    seen = asyncio.run(asyncio.wait_for(collect(run), WAIT_S))
+    assert [r.seq for r in seen] == list(range(1, len(seen) + 1))
+    assert isinstance(seen[-1].event, ev.RunEnded)
+
+
+def test_events_may_be_read_while_the_run_is_held_up_and_after_it_ended(tmp_path: Path) -> None:
+    held = Held(6)
+
+    async def first(run: fe.Run, n: int) -> list[ev.Record]:
+        seen = []
+        async for record in run.events():
+            seen.append(record)
+            if len(seen) == n:
+                break
+        return seen
+
+    with Endpoint(held) as endpoint:
+        run = fe.start(**evolution(endpoint, tmp_path / "run"))
+        assert held.reached.wait(WAIT_S)
+        early = asyncio.run(asyncio.wait_for(first(run, 10), WAIT_S))
+        run.stop()
+        run.stop()
+        run.result()
+    late = asyncio.run(asyncio.wait_for(collect(run), WAIT_S))
+    assert early == late[:10]
+
+
+def unstarted(endpoint: Endpoint, run_dir: Path) -> fe.Run:
+    options = evolution(endpoint, run_dir)
+    settings = settings_from(
+        has_run=False,
+        **{k: v for k, v in options.items() if k not in ("train", "val", "test", "score")},
+    )
+    splits = load_splits(options["train"], options["val"], options["test"])
+    return fe.Run(prepare(settings, splits=splits, score=options["score"]))
+
+
+def test_observers_are_told_of_every_durable_event_once_and_in_order(tmp_path: Path) -> None:
+    told: list[ev.Record] = []
+    with Endpoint(read_and_answer) as endpoint:
+        run = unstarted(endpoint, tmp_path / "run")
+        run.observe(told.append)
+        run.result()
+        with pytest.raises(RuntimeError, match="observe before start"):
+            run.observe(told.append)
+    assert told == list(read_records(run.dir))
+
+
+# -- watching and stopping ---------------------------------------------------------------------
+
+
+def test_best_is_the_seed_before_anything_is_confirmed_and_the_results_at_the_end(
+    tmp_path: Path,
+) -> None:
+    held = Held(0)
+    with Endpoint(held) as endpoint:
+        run = fe.start(**evolution(endpoint, tmp_path / "run"))
+        assert held.reached.wait(WAIT_S)
+        assert run.best() == fe.Artifact({"system": "Follow the instructions."})
+        assert not run.done
+        run.stop()
+        run.stop()
+        run.result()
+    with Endpoint(read_and_answer) as endpoint:
+        again = fe.start(**evolution(endpoint, tmp_path / "run"))
+        result = again.result()
+    assert again.done
+    assert again.best() == result.best
+
+
+def test_a_stopped_run_says_so_and_goes_on_later_without_repeating_a_call(tmp_path: Path) -> None:
+    held = Held(25)
+    with Endpoint(held) as endpoint:
+        run = fe.start(**evolution(endpoint, tmp_path / "run"))
+        assert held.reached.wait(WAIT_S)
+        run.stop()
+        run.stop()
+        stopped = run.result()
+    assert (stopped.reason, stopped.resumable) == ("stop", True)
+    assert stopped.test_score is None
+    assert open_run(run.dir).state.conservation()["in_flight"] > 0
+    answered = [
+        r.event.call
+        for r in read_records(run.dir)
+        if isinstance(r.event, ev.CallSettled) and r.event.status == "ok"
+    ]
+    assert answered
+
+    with Endpoint(read_and_answer) as endpoint:
+        result = fe.optimize(**evolution(endpoint, tmp_path / "run"))
+    assert (result.reason, result.resumable) == ("metric_calls", False)
+    records = list(read_records(run.dir))
+    resumed = next(r.seq for r in records if isinstance(r.event, ev.RunResumed))
+    sent = [r for r in records if r.seq > resumed and isinstance(r.event, ev.CallReserved)]
+    assert len(endpoint.received) == len(sent)
+    assert asked_again(records) == []
+    counts = open_run(run.dir).state.conservation()
+    assert counts.pop("created") == sum(counts.values())
+    assert counts["in_flight"] == 0
+
+
+def test_the_first_stop_lets_stages_under_way_finish(tmp_path: Path) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+
+    def score(example: Mapping[str, Any], output: str) -> float:
+        reached.set()
+        assert go_on.wait(WAIT_S)
+        return 0.5
+
+    with Endpoint(read_and_answer) as endpoint:
+        run = fe.start(**evolution(endpoint, tmp_path / "run", score=score))
+        assert reached.wait(WAIT_S)
+        run.stop()
+        go_on.set()
+        result = run.result()
+    assert (result.reason, result.resumable) == ("stop", True)
+    settled = [r.event for r in read_records(run.dir) if isinstance(r.event, ev.CallSettled)]
+    assert {s.status for s in settled} == {"ok"}
+    assert result.seed_score == 0.5
+
+
+def test_a_run_that_is_stopped_before_it_begins_starts_nothing(tmp_path: Path) -> None:
+    with Endpoint(read_and_answer) as endpoint:
+        run = unstarted(endpoint, tmp_path / "run")
+        run.stop()
+        result = run.result()
+    assert result.reason == "stop"
+    assert endpoint.received == []
+
+
+def test_cancelling_aoptimize_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Endpoint(Held(10)) as endpoint:
+            task = asyncio.create_task(fe.aoptimize(**evolution(endpoint, tmp_path / "run")))
+            await endpoint.until_received(11)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    state = open_run(tmp_path / "run").state
+    assert state.ended is None or state.ended.resumable
+    with Endpoint(read_and_answer) as endpoint:
+        assert fe.optimize(**evolution(endpoint, tmp_path / "run")).reason == "metric_calls"
+
+
+def test_a_second_stop_cancels_a_sync_agent_that_waits_for_a_model(tmp_path: Path) -> None:
+    held = Held(3)
+
+    def agent(artifact: fe.Artifact, example: Mapping[str, Any], ctx: Any) -> str:
+        return str(ctx.chat("task", example["request"]).text)
+
+    async def main() -> ev.RunEnded | None:
+        async with Endpoint(held) as endpoint:
+            options = evolution(endpoint, tmp_path / "run", run=agent)
+            run = fe.start(**options)
+            await asyncio.to_thread(held.reached.wait, WAIT_S)
+            run.stop()
+            run.stop()
+            result = await asyncio.wait_for(run.aresult(), WAIT_S)
+        assert result.reason == "stop"
+        return run.state.ended if run.state else None
+
+    ended = asyncio.run(main())
+    assert ended is not None
+    records = list(read_records(tmp_path / "run"))
+    assert isinstance(records[-1].event, ev.RunEnded)
+    assert not open_run(tmp_path / "run").state.calls
+
+
+def test_the_result_file_says_what_the_result_says(tmp_path: Path) -> None:
+    with Endpoint(read_and_answer) as endpoint:
+        result = fe.optimize(**evolution(endpoint, tmp_path / "run"))
+    assert read_result(tmp_path / "run") == result.to_json()
+
+
+def test_roles_may_have_models_of_their_own(tmp_path: Path) -> None:
+    with Endpoint(read_and_answer) as task, Endpoint(read_and_answer) as reflect:
+        models = {"task": evolution(task, tmp_path)["models"]}
+        models["reflect"] = evolution(reflect, tmp_path)["models"]
+        fe.optimize(**evolution(task, tmp_path / "run", models=models))
+    assert {role_of(r) for r in task.received} == {"task"}
+    assert {role_of(r) for r in reflect.received} <= {"reflect", "repair"}
+    assert reflect.received
+
+
+def test_an_answer_without_usage_is_charged_in_full(tmp_path: Path) -> None:
+    def script(received: Received) -> Step:
+        return answer("fine", usage=None)
+
+    budget = fe.Budget(tokens=60_000)
+    with Endpoint(script) as endpoint:
+        result = fe.optimize(**evolution(endpoint, tmp_path / "run", budget=budget))
+    assert 0 < result.usage.tokens <= 60_000
+    settled = [r.event for r in read_records(result.run_dir) if isinstance(r.event, ev.CallSettled)]
+    assert not any(s.usage_known for s in settled)
