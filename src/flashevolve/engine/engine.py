@@ -13,7 +13,7 @@ an event; tasks only compute. Invariants, provable from the log alone:
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from flashevolve import events as ev
 from flashevolve.engine import record
@@ -30,7 +30,7 @@ from flashevolve.engine.workflow import Source, Stage, Workflow
 from flashevolve.errors import ConfigError, RunStopped, nearest
 from flashevolve.llm.calls import Journal
 from flashevolve.llm.errors import Fatal, LLMError
-from flashevolve.policies.budget import Amounts, Resource, selection_is_affordable
+from flashevolve.policies.budget import Amounts, scarcest, selection_is_affordable
 from flashevolve.policies.draws import derived_rng
 from flashevolve.policies.staleness import Staleness, updates_since
 from flashevolve.policies.stopping import FailureStreak
@@ -203,7 +203,7 @@ class Engine:
                 flight = self._state.in_flight[ticket]
                 stage = self._graph.stage(lane.name)
                 needs = flight.still_needed(stage.needs(flight.item, self._state.pool))
-                amounts = _amounts(needs)
+                amounts = cast(Amounts, vars(needs))
                 spends = any(amounts.values())
                 if spends and withheld:
                     break
@@ -265,14 +265,9 @@ class Engine:
         aside = self._funds.aside
         if not selection_is_affordable(state.ledger, mean_item=mean, n_in_flight=n, aside=aside):
             if n == 0:
-                self._drain(self._scarcest(mean), "too little is left for one more step")
+                self._drain(scarcest(state.ledger, mean), "too little is left for one more step")
             return False
         return any(self._start_from(source) for source in self._workflow.sources)
-
-    def _scarcest(self, mean: Amounts) -> Resource:
-        """Returns the resource of which the fewest more steps are left."""
-        ledger = self._state.ledger
-        return min(mean, key=lambda r: ledger.left(r) / mean[r] if mean[r] else float("inf"))
 
     def _start_from(self, source: Source[Any]) -> bool:
         ordinal = self._state.ordinals[source.name]
@@ -501,7 +496,3 @@ class Engine:
         self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
         self._board.leave(ticket, stage)
         self._journals.pop(ticket, None)
-
-
-def _amounts(needs: Needs) -> Amounts:
-    return {"metric_calls": needs.metric_calls, "proposals": needs.proposals}
