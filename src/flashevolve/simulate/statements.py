@@ -105,7 +105,9 @@ _STOP = words_of(
 )
 """Words that say little about what a statement is about."""
 
-_FAINT = frozenset({"avoid", "include", "wrap", "alone", "count", "line", "times", "exclude", "nothing"})
+_FAINT = frozenset(
+    {"avoid", "include", "wrap", "alone", "count", "line", "times", "exclude", "nothing"}
+)
 """Concepts that say what to do and not with what."""
 
 _NUMBERS = {
