@@ -207,7 +207,7 @@ def test_an_agent_cannot_swallow_a_wrong_key(
 def test_an_endpoint_that_is_down_stops_the_run_instead_of_being_asked_for_ever(
     trouble: Step, tmp_path: Path
 ) -> None:
-    stops = pytest.raises(fe.FlashEvolveError, match="first step failed.*then resume the run")
+    stops = pytest.raises(fe.FlashEvolveError, match=r"first step failed.*then resume the run")
     with Endpoint([trouble]) as endpoint, stops as caught:
         fe.optimize(**evolution(endpoint, tmp_path / "run"))
     assert_one_line(caught.value)

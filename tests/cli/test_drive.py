@@ -128,3 +128,23 @@ def test_a_second_writer_is_refused_and_ls_sees_the_run_under_way(
             process.close()
     assert invoke(["ls", str(tmp_path / "runs")]) == 0
     assert "resumable" in capsys.readouterr().out
+
+
+def test_following_ends_with_the_run(tmp_path: Path) -> None:
+    script = Busy(10, lambda received: SILENCE)
+    with Endpoint(script) as endpoint:
+        run_dir = tmp_path / "r"
+        config = project(tmp_path, endpoint.base_url)
+        with running("run", str(config), "--run-dir", str(run_dir)) as process:
+            script.wait()
+            with running("events", str(run_dir), "--follow") as follower:
+                process.interrupt()
+                process.until("stopping:")
+                process.interrupt()
+                assert process.end()[0] == 130
+                code, out, err = follower.end()
+    assert code == 0, err
+    kinds = [json.loads(line)["kind"] for line in out.splitlines()]
+    assert kinds[0] == "run_started"
+    assert kinds[-1] == "run_ended"
+    assert "call_reserved" in kinds

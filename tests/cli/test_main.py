@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -51,9 +52,7 @@ def test_no_command_shows_the_help(capsys: Capture) -> None:
     assert "Commands:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("raised", "code"), [(RunStopped("a\nb"), 3), (KeyboardInterrupt(), 130)]
-)
+@pytest.mark.parametrize(("raised", "code"), [(RunStopped("a\nb"), 3), (KeyboardInterrupt(), 130)])
 def test_exit_codes(
     raised: BaseException, code: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,3 +78,11 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     script = f"{sys.executable} -m flashevolve config | true"
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_a_text_that_the_terminal_cannot_show_is_spelled_out() -> None:
+    script = [sys.executable, "-m", "flashevolve", "config", "漢"]
+    environ = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(script, capture_output=True, env=environ, check=False)
+    assert done.returncode == 2
+    assert b"no key begins with '\\u6f22'" in done.stderr

@@ -115,6 +115,7 @@ def test_a_wrong_key_stops_the_run_with_one_line(
     assert out == ""
     assert len([line for line in err.splitlines() if line.startswith("error: ")]) == 1
     assert "401" in err
+    assert f"flashevolve resume {tmp_path / 'r'}" in err
     assert "MY_KEY" in err
     assert CANARY not in err
     assert "Traceback" not in err

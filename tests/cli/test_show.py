@@ -56,7 +56,8 @@ def test_json_is_one_object(finished: Path, capsys: Capture) -> None:
 
 
 def test_reasons_that_differ_in_numbers_only_count_once() -> None:
-    ends = Counter({("rejected", "1.0 <= 2.5 on 3 examples"): 2, ("rejected", "0 <= 1 on 3 examples"): 1})  # fmt: skip
+    reasons = {"1.0 <= 2.5 on 3 examples": 2, "0 <= 1 on 3 examples": 1}
+    ends = Counter({("rejected", reason): n for reason, n in reasons.items()})
     (row,) = _ends(ends)
     assert row == {"outcome": "rejected", "n": 3, "reasons": {"# <= # on # examples": 3}}
 

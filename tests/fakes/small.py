@@ -5,7 +5,7 @@ resumed meets the same world as one that is not.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -33,7 +33,16 @@ def read_and_answer(received: Received, *, slowest_s: float = 0.004) -> Step:
     rng = Random(body_hash(received.body))
     messages = [Message(role=m["role"], content=m["content"]) for m in received.body["messages"]]
     latency_s = rng.uniform(0.0, slowest_s)
-    return answer(READER.answer(messages, rng), latency_s=latency_s)
+    text = READER.answer(messages, rng)
+    n_in, n_out = sum(len(m.text) for m in messages) // 4, len(text) // 4
+    usage = {"prompt_tokens": n_in, "completion_tokens": n_out, "total_tokens": n_in + n_out}
+    return answer(text, latency_s=latency_s, usage=usage)
+
+
+def lottery(example: Mapping[str, Any], output: str) -> tuple[float, str]:
+    """Scores by a hash: half of all children beat their parent, so that much is admitted."""
+    number = int(body_hash([example["id"], output])[:8], 16)
+    return number % 11 / 10, f"The answer should have {number % 7} commas."
 
 
 def role_of(received: Received) -> str:
@@ -59,7 +68,7 @@ def evolution(endpoint: Endpoint | str, run_dir: Path, **options: Any) -> dict[s
         "models": model(endpoint),
         "budget": fe.Budget(metric_calls=40),
         "concurrency": 8,
-        "limits": {"retries": 2, "retry_wait_s": 0.001},
+        "limits": {"retries": 5, "retry_wait_s": 0.001},
         "input": "request",
         "run_dir": run_dir,
         **options,

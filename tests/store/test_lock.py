@@ -6,7 +6,7 @@ import pytest
 
 from flashevolve.errors import StoreError
 from flashevolve.store import RunLock, StoreWriter
-from flashevolve.store.lock import LOCK_DATABASE, LOCK_PID
+from flashevolve.store.lock import LOCK_DATABASE, LOCK_PID, is_locked
 
 HOLD = """
 import sys
@@ -69,3 +69,20 @@ def test_a_lock_file_that_is_not_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / LOCK_DATABASE).write_bytes(b"something else" * 100)
     with pytest.raises(StoreError, match="file is not a database"):
         RunLock(tmp_path)
+
+
+def test_others_see_whether_a_run_is_being_written_and_change_nothing(tmp_path: Path) -> None:
+    assert not is_locked(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with hold_in_child(tmp_path) as child:
+        try:
+            assert is_locked(tmp_path)
+        finally:
+            child.kill()
+            child.wait()
+    assert not is_locked(tmp_path)
+    with RunLock(tmp_path):
+        assert is_locked(tmp_path)
+        assert is_locked(tmp_path)  # a look does not release the lock of its own process
+        with pytest.raises(StoreError, match="is being written"):
+            RunLock(tmp_path)

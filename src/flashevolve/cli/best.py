@@ -19,7 +19,7 @@ def command(
     run_dir: Path, component: str | None, diff: bool, out: Path | None, as_json: bool
 ) -> None:
     """Print the text of the best artifact of a run."""
-    from flashevolve.cli.console import print_json, safe
+    from flashevolve.cli.console import print_json, safe, say
     from flashevolve.rundir import open_run
 
     opened = open_run(run_dir)
@@ -28,6 +28,8 @@ def command(
     artifact = best.artifact if best else seed
     if component is not None:
         artifact, seed = _only(artifact, component), _only(seed, component)
+    if best is None or not best.parents:
+        say("nothing better than the seed has been admitted: this is the seed")
     if as_json:
         found = best.mean if best and best.scores else None
         identity = {"candidate": best.id if best else None, "score": found}

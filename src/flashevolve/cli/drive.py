@@ -16,6 +16,7 @@ from flashevolve.cli.progress import Progress
 from flashevolve.cli.report import result_lines
 from flashevolve.cli.screen import Screen, open_screen
 from flashevolve.cli.signals import Interrupts, interrupts
+from flashevolve.errors import RunStopped
 from flashevolve.events import Record, RunResumed, RunStarted
 from flashevolve.prepare import Prepared, models_in_words
 from flashevolve.result import Result
@@ -37,13 +38,21 @@ def drive(run: Run, *, as_json: bool) -> int:
         while not run.wait(TICK_S):
             _show(screen, run, progress, incoming, asked)
         _show(screen, run, progress, incoming, asked)
-    result = run.result()
+    result = _result(run)
     sizes: dict[str, int] = {split: len(run.prepared.splits[split]) for split in SPLITS}
     _print(result, sizes, as_json=as_json)
     if asked.count and result.resumable:
         say(f"interrupted; continue with: flashevolve resume {run.dir}")
         return INTERRUPTED
     return 0
+
+
+def _result(run: Run) -> Result:
+    try:
+        return run.result()
+    except RunStopped as error:
+        said = str(error).rstrip(".")
+        raise RunStopped(f"{said}. Then: flashevolve resume {run.dir}") from error
 
 
 def _progress(run: Run) -> Progress:

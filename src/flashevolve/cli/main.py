@@ -4,6 +4,7 @@ A subcommand's module is imported when it is run, so that `--help` costs nothing
 is one line on stderr; only our own bugs show a traceback.
 """
 
+import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -93,6 +94,10 @@ def invoke(arguments: Sequence[str]) -> int:
 
 def main() -> NoReturn:
     """Runs the command line and ends the process."""
+    for stream in (sys.stdout, sys.stderr):
+        # A text that the terminal's encoding lacks must not end a run.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = invoke(sys.argv[1:])
         sys.stdout.flush()

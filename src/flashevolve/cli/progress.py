@@ -124,6 +124,8 @@ class Progress:
                 sums = self._stages.setdefault(event.stage, _StageSums())
                 sums.busy_s += self._lap(event.ticket, record.t_s)
                 sums.done += 1
+                if event.to is not None:
+                    self._stages.setdefault(event.to, _StageSums())
             case ev.GapChecked():
                 self._recent_gaps.append(event.gap)
                 self.gaps[event.gap] += 1

@@ -20,7 +20,12 @@ def command(dotted: list[tuple[str, str]], /, run_dir: str, as_json: bool, **fla
     """
     from flashevolve.cli.drive import drive
     from flashevolve.config import merge
+    from flashevolve.config.resolve import PATHS
     from flashevolve.launch import resume
 
     changes = merge({}, collect(flags, dotted))
+    if isinstance(data := changes.get("data"), dict):
+        # What is typed here is meant from here, not from where the configuration was.
+        paths = {name: str(Path(data[name]).absolute()) for name in PATHS["data"] if name in data}
+        changes["data"] = data | paths
     return drive(resume(Path(run_dir), changes), as_json=as_json)

@@ -119,7 +119,7 @@ def status_line(view: View) -> str:
         f"[{_time(view)}] {view.phase}",
         f"best {score(view.best_score)} (seed {score(view.seed_score)})",
         *(_budget(budget) for budget in view.budgets),
-        f"{view.in_flight} steps and {view.requests} requests in flight",
+        f"in flight: steps {view.in_flight}, requests {view.requests}",
         money(view.usd),
     ]
     return "  ".join(parts)

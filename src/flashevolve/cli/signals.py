@@ -16,6 +16,8 @@ WHAT_HAPPENS = {
 }
 EXIT_CODE = 130
 LAST_WORDS = b"\nexiting at once; what was recorded is safe and the run can be resumed\n"
+SHOW_CURSOR = b"\x1b[?25h"
+"""A live screen hides it, and has no time to bring it back."""
 
 
 class Interrupts:
@@ -34,7 +36,7 @@ class Interrupts:
             self._stop()
             return
         # Not through Python's own streams: the signal may have come in the middle of a write.
-        os.write(2, LAST_WORDS)
+        os.write(2, SHOW_CURSOR + LAST_WORDS if os.isatty(2) else LAST_WORDS)
         self._leave(EXIT_CODE)
 
     def news(self) -> list[str]:

@@ -3,7 +3,6 @@
 The item owns what it asks for: requests run inside its task, so cancelling the item cancels them.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -11,8 +10,9 @@ from typing import Any
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
-from flashevolve.engine.evaluation import EvaluationService, FreshKey, Place, first_of
+from flashevolve.engine.evaluation import EvaluationService, FreshKey, Place
 from flashevolve.engine.item import Needs
+from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask
 from flashevolve.engine.workflow import StageContext, T
 from flashevolve.llm.calls import CallService, Journal, Origin
@@ -109,12 +109,9 @@ class BoundContext:
             inner = f"{self._map_key}/{key}" if self._map_key else key
             return await function(key, BoundContext(self._services, self._visit, inner))
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = {key: group.create_task(one(key)) for key in keys}
-        except BaseExceptionGroup as failures:
-            raise first_of(failures) from None
-        return {key: task.result() for key, task in tasks.items()}
+        wanted = list(dict.fromkeys(keys))
+        results = await together(one(key) for key in wanted)
+        return dict(zip(wanted, results, strict=True))
 
     async def evaluate(
         self, artifact: Artifact, split: Split, example_ids: Sequence[str], *, fresh: bool

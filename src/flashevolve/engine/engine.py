@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flashevolve import events as ev
+from flashevolve.engine import record
 from flashevolve.engine.board import Board, Lane
 from flashevolve.engine.context import BoundContext, Services, Visit
 from flashevolve.engine.evaluation import FreshKey, first_of
 from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import COMMIT, REPAIR, Graph
-from flashevolve.engine.item import Commit, End, Goto, Item, ItemOutcome, Needs, Selection
+from flashevolve.engine.item import End, Goto, Item, ItemOutcome, Needs
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.repair import Verdict
 from flashevolve.engine.state import Codec, InFlight
@@ -201,7 +202,7 @@ class Engine:
             while (ticket := self._board.head(lane)) is not None:
                 flight = self._state.in_flight[ticket]
                 stage = self._graph.stage(lane.name)
-                needs = _still_needed(stage.needs(flight.item, self._state.pool), flight)
+                needs = flight.still_needed(stage.needs(flight.item, self._state.pool))
                 amounts = _amounts(needs)
                 spends = any(amounts.values())
                 if spends and withheld:
@@ -288,24 +289,12 @@ class Engine:
         if not self._board.has_room(enter):
             return False
         ticket = self._state.next_ticket
-        self._log.append(self._selected(selection, source.name, ticket, ordinal, enter))
+        version, payload = self._state.pool.version, self._encode(selection.payload)
+        self._log.append(
+            record.item_selected(selection, source.name, ticket, ordinal, version, enter, payload)
+        )
         self._board.put(ticket, enter)
         return True
-
-    def _selected(
-        self, selection: Selection[Any], source: str, ticket: int, ordinal: int, enter: str
-    ) -> ev.ItemSelected:
-        return ev.ItemSelected(
-            ticket=ticket,
-            source=source,
-            ordinal=ordinal,
-            version=self._state.pool.version,
-            reads=list(selection.reads),
-            lineage=list(selection.lineage),
-            enter=enter,
-            payload=self._encode(selection.payload),
-            ops=list(selection.ops),
-        )
 
     def _drain(self, reason: str, detail: str = "") -> None:
         if self._state.drain is None:
@@ -373,6 +362,11 @@ class Engine:
 
     def _fail_item(self, visit: Visit, error: LLMError) -> None:
         message = f"{error.kind}: {error}"
+        if self._state.pool.best() is None:
+            # Nothing can follow from nothing; left in flight, the step is taken up on resume.
+            again = "Mend the cause, then resume the run"
+            self._fail(RunStopped(f"the first step failed: {message}. {again}"))
+            return
         self._finish(visit, "failed", message)
         streak = self._item_failures[visit.stage]
         # By kind alone: many endpoints put the request's id into their text.
@@ -424,15 +418,7 @@ class Engine:
             self._onward(visit, item, self._graph.following(stage.name), checked, stage.counts)
 
     def _after_repair(self, item: Item[Any], visit: Visit, said: Verdict) -> None:
-        repaired = ev.ItemRepaired(
-            ticket=item.ticket,
-            verdict=said.verdict,
-            reason=said.reason,
-            version=said.version,
-            base=said.base.id if said.base else None,
-            n_updates_shown=said.n_shown,
-            n_updates_cut=said.n_cut,
-        )
+        repaired = record.item_repaired(item.ticket, said)
         if said.verdict == "discard":
             self._finish(visit, "discarded", f"repair: {said.reason}", extra=[repaired])
             return
@@ -463,7 +449,9 @@ class Engine:
         self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: str | None
     ) -> None:
         payload = self._encode(item.payload)
-        self._log.append(self._ended(visit, to, payload, counts), *extra)
+        proposals = visit.needs.proposals
+        ended = record.stage_ended(visit, to, payload, counts, proposals)
+        self._log.append(ended, *extra)
         back = self._graph.is_back(visit.stage, to)
         self._board.pass_on(item.ticket, visit.stage, to, back=back)
 
@@ -486,19 +474,8 @@ class Engine:
         if isinstance(decision, End):
             self._finish(visit, decision.outcome, decision.reason, extra=extra, counts=counts)
             return
-        changed = self._pool_changed(item.ticket, decision)
+        changed = record.pool_changed(item.ticket, decision, pool.version)
         self._finish(visit, "committed", "", extra=[*extra, changed], counts=counts)
-
-    def _pool_changed(self, ticket: int, commit: Commit) -> ev.PoolChanged:
-        return ev.PoolChanged(
-            ticket=ticket,
-            version=self._state.pool.version + commit.bumps,
-            bumped=commit.bumps,
-            ops=list(commit.ops),
-            scopes=list(commit.scopes),
-            text=commit.text,
-            marks=list(commit.marks),
-        )
 
     def _finish(
         self,
@@ -512,7 +489,7 @@ class Engine:
         """Records the end of an item that a stage was working on."""
         ended = ev.ItemEnded(ticket=visit.ticket, outcome=outcome, reason=reason, stage=visit.stage)
         n_proposals = 0 if outcome in ("failed", "dropped") else visit.needs.proposals
-        stage_ended = replace(self._ended(visit, None, None, counts), proposals=n_proposals)
+        stage_ended = record.stage_ended(visit, None, None, counts, n_proposals)
         self._log.append(stage_ended, *(extra or []), ended)
         self._board.leave(visit.ticket, visit.stage)
         self._journals.pop(visit.ticket, None)
@@ -524,27 +501,6 @@ class Engine:
         self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
         self._board.leave(ticket, stage)
         self._journals.pop(ticket, None)
-
-    def _ended(
-        self, visit: Visit, to: str | None, payload: Any, counts: str | None
-    ) -> ev.StageEnded:
-        return ev.StageEnded(
-            ticket=visit.ticket,
-            stage=visit.stage,
-            visit=visit.visit,
-            to=to,
-            payload=payload,
-            metric_calls=visit.metric_calls,
-            proposals=visit.needs.proposals,
-            counts=counts,
-        )
-
-
-def _still_needed(needs: Needs, flight: InFlight) -> Needs:
-    """Leaves out what the visit had evaluated before a process died: the journal gives it back."""
-    if not flight.n_prepaid:
-        return needs
-    return replace(needs, metric_calls=max(0, needs.metric_calls - flight.n_prepaid))
 
 
 def _amounts(needs: Needs) -> Amounts:

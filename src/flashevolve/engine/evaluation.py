@@ -17,6 +17,7 @@ from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask, UserCode
 from flashevolve.errors import FlashEvolveError, TaskError
 from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
@@ -62,6 +63,8 @@ class EvaluationService:
         self._metric_failures = FailureStreak("the metric")
         self._probe = asyncio.Lock()
         self._probes_left = PROBES
+        self._broken: TaskError | None = None
+        """What a probe found; whoever waits for its turn must not try again."""
 
     def remember(self, scores: Iterable[tuple[SharedKey, float]]) -> None:
         """Takes in the shared scores that earlier processes recorded."""
@@ -85,12 +88,7 @@ class EvaluationService:
                 found[example_id] = await self._one(place, artifact, split, example, fresh)
 
         n_workers = min(self._max_parallel, len(ids))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(n_workers):
-                    group.create_task(work())
-        except BaseExceptionGroup as failures:
-            raise first_of(failures) from None
+        await together(work() for _ in range(n_workers))
         return {example_id: found[example_id] for example_id in dict.fromkeys(ids)}
 
     async def _one(
@@ -149,27 +147,36 @@ class EvaluationService:
 
     async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
-        if not self._probes_left:
-            return await self._attempt(artifact, example, ask)
-        async with self._probe:
-            if not self._probes_left:
-                return await self._attempt(artifact, example, ask)
-            outcome = await self._attempt(artifact, example, ask)
-            if outcome.error is not None and outcome.error.startswith("run raised"):
-                self._probes_left -= 1
-                if not self._probes_left:
-                    raise TaskError(
-                        f"the agent failed on the first {PROBES} examples: {outcome.error}. "
-                        "Call run(artifact, example) by hand on one of them"
-                    )
-            elif outcome.error is not None and outcome.error.startswith("score raised"):
-                raise TaskError(
-                    f"the metric failed on its first output: {outcome.error} "
-                    f"(example {example.id!r}, output {outcome.output!r:.120})"
-                )
-            else:
-                self._probes_left = 0
-            return outcome
+        if self._probes_left:
+            async with self._probe:
+                if self._broken is not None:
+                    raise self._broken
+                if self._probes_left:
+                    outcome = await self._attempt(artifact, example, ask)
+                    self._broken = self._what_is_broken(example, outcome)
+                    if self._broken is not None:
+                        raise self._broken
+                    return outcome
+        # Those who waited for the probe are not held up by each other.
+        return await self._attempt(artifact, example, ask)
+
+    def _what_is_broken(self, example: Example, probed: Outcome) -> TaskError | None:
+        error = probed.error or ""
+        if error.startswith("score raised"):
+            return TaskError(
+                f"the metric failed on its first output: {error} "
+                f"(example {example.id!r}, output {probed.output!r:.120})"
+            )
+        if not error.startswith("run raised"):
+            self._probes_left = 0
+        elif self._probes_left > 1:
+            self._probes_left -= 1
+        else:
+            return TaskError(
+                f"the agent failed on the first {PROBES} examples: {error}. "
+                "Call run(artifact, example) by hand on one of them"
+            )
+        return None
 
     async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
         guard = _Guarded(ask)
@@ -291,6 +298,8 @@ def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _jsonable(outcome: Outcome) -> Outcome:
+    if isinstance(outcome.output, str) and outcome.trace is None:
+        return outcome
     return replace(outcome, output=_plain(outcome.output), trace=_plain(outcome.trace))
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, Self
 
 from flashevolve import events as ev
-from flashevolve.engine.item import OUTCOMES, Item
+from flashevolve.engine.item import OUTCOMES, Item, Needs
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
 from flashevolve.policies.staleness import Update
@@ -48,6 +48,12 @@ class InFlight:
         """The visit that is under way or, while queued, the one that comes next."""
         seen = self.visits.get(self.stage, 0)
         return seen if self.taken else seen + 1
+
+    def still_needed(self, needs: Needs) -> Needs:
+        """Leaves out what the visit had evaluated before a process died: it is in the journal."""
+        if not self.n_prepaid:
+            return needs
+        return replace(needs, metric_calls=max(0, needs.metric_calls - self.n_prepaid))
 
 
 def load_class(path: str) -> Any:
@@ -119,7 +125,7 @@ class RunState:
     def apply(self, record: ev.Record) -> None:
         """Folds one record."""
         self.t_s = record.t_s
-        self._fold(record.event)
+        _handler_of(type(record.event))(self, record.event)
 
     @singledispatchmethod
     def _fold(self, event: Any) -> None:
@@ -332,3 +338,7 @@ class RunState:
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])
         return state
+
+
+_handler_of = RunState.__dict__["_fold"].dispatcher.dispatch
+"""Class of event -> handler; calling the method itself wraps it anew for every event."""

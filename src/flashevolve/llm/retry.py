@@ -47,15 +47,37 @@ async def with_retries(
     Raises the last error, unchanged, once the policy is exhausted; any error that is not an
     `LLMError` worth another try is raised at once.
     """
+    began_s = asyncio.get_running_loop().time()
+    try:
+        return await attempt(1)
+    except LLMError as error:
+        if not error.retryable:
+            raise
+        return await _retried(attempt, policy, rng, error, began_s)
+
+
+async def _retried(
+    attempt: Callable[[int], Awaitable[Reply]],
+    policy: RetryPolicy,
+    rng: Random,
+    first: LLMError,
+    began_s: float,
+) -> Reply:
+    """Goes on after the first failure.
+
+    Apart, because tenacity's bookkeeping costs more than everything else that a call that
+    succeeds goes through.
+    """
     from tenacity import AsyncRetrying, retry_if_exception
 
     loop = asyncio.get_running_loop()
-    began_s = loop.time()
     number = 0
 
     async def next_attempt() -> Reply:
         nonlocal number
         number += 1
+        if number == 1:
+            raise first
         return await attempt(number)
 
     def wait(state: "RetryCallState") -> float:

@@ -1,0 +1,76 @@
+"""Record: the events of an item's life, put into words in one place.
+
+Pure: each function turns what the engine knows into one event, and decides nothing.
+"""
+
+from typing import Any
+
+from flashevolve import events as ev
+from flashevolve.engine.context import Visit
+from flashevolve.engine.item import Commit, Selection
+from flashevolve.engine.repair import Verdict
+
+
+def item_selected(
+    selection: Selection[Any],
+    source: str,
+    ticket: int,
+    ordinal: int,
+    version: int,
+    enter: str,
+    payload: Any,
+) -> ev.ItemSelected:
+    """Returns the event of an item that `source` starts; `payload` is encoded."""
+    return ev.ItemSelected(
+        ticket=ticket,
+        source=source,
+        ordinal=ordinal,
+        version=version,
+        reads=list(selection.reads),
+        lineage=list(selection.lineage),
+        enter=enter,
+        payload=payload,
+        ops=list(selection.ops),
+    )
+
+
+def stage_ended(
+    visit: Visit, to: str | None, payload: Any, counts: str | None, proposals: int
+) -> ev.StageEnded:
+    """Returns the event of a stage that is done with an item; `payload` is encoded."""
+    return ev.StageEnded(
+        ticket=visit.ticket,
+        stage=visit.stage,
+        visit=visit.visit,
+        to=to,
+        payload=payload,
+        metric_calls=visit.metric_calls,
+        proposals=proposals,
+        counts=counts,
+    )
+
+
+def item_repaired(ticket: int, said: Verdict) -> ev.ItemRepaired:
+    """Returns the event of the repairing model's verdict."""
+    return ev.ItemRepaired(
+        ticket=ticket,
+        verdict=said.verdict,
+        reason=said.reason,
+        version=said.version,
+        base=said.base.id if said.base else None,
+        n_updates_shown=said.n_shown,
+        n_updates_cut=said.n_cut,
+    )
+
+
+def pool_changed(ticket: int, commit: Commit, version: int) -> ev.PoolChanged:
+    """Returns the event of a commit to a pool at `version`."""
+    return ev.PoolChanged(
+        ticket=ticket,
+        version=version + commit.bumps,
+        bumped=commit.bumps,
+        ops=list(commit.ops),
+        scopes=list(commit.scopes),
+        text=commit.text,
+        marks=list(commit.marks),
+    )
