@@ -56,6 +56,7 @@ def log_lines(run_dir: Path) -> list[str]:
 def test_the_same_seed_gives_the_same_log_under_each_policy(policy: str, tmp_path: Path) -> None:
     first = evolve(tmp_path / "a", policy=policy)
     assert len(first) > 300
+    assert any('"item_repaired"' in line for line in first) == (policy == "reflective")
     assert first == evolve(tmp_path / "b", policy=policy)
 
 

@@ -13,6 +13,7 @@ MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 80
 OF_WHOLE_RUNS = {
     "test_determinism",
+    "test_disk",
     "test_examples",
     "test_hostile",
     "test_house",

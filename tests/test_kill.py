@@ -238,6 +238,31 @@ def test_under_the_sync_schedule_a_killed_run_ends_in_the_same_result(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "run_started",
+        "item_selected",
+        "stage_taken",
+        "outcome_recorded",
+        "stage_ended",
+        "pool_changed",
+        "item_ended",
+        "drain_started",
+        "test_scored",
+        "run_ended",
+    ],
+)
+def test_under_the_sync_schedule_a_run_killed_at_any_kind_of_event_ends_in_the_same_result(
+    kind: str, tmp_path: Path
+) -> None:
+    case = Case(tmp_path / "run", schedule="sync")
+    run_case(case, [(kind, 1), (kind, 1)])
+    assert case.n_deaths > 0
+    assert essence(case.run_dir) == undisturbed()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ALL)
 def test_under_the_sync_schedule_a_run_killed_at_25_points_ends_in_the_same_result(
     number: int, tmp_path: Path

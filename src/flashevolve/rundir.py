@@ -120,8 +120,9 @@ def write_result(run_dir: Path, result: dict[str, Any]) -> None:
 
 def read_result(run_dir: Path) -> dict[str, Any] | None:
     """Returns what the last process to finish with the run wrote; None if none did."""
-    try:
-        text = (run_dir / RESULT_FILE).read_text(encoding="utf-8")
-    except FileNotFoundError:
+    path = run_dir / RESULT_FILE
+    if not path.exists():
         return None
+    with boundary(path, "read"):
+        text = path.read_text(encoding="utf-8")
     return TypeAdapter(dict[str, Any]).validate_json(text)

@@ -172,7 +172,7 @@ def check_promises(bench: Bench) -> None:
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
 @given(benches())
 def test_every_promise_holds_whatever_the_workflow_and_the_trouble(bench: Bench) -> None:
     check_promises(bench)

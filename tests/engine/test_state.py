@@ -53,7 +53,7 @@ def test_dump_and_load_at_every_prefix_lose_nothing(policy: Policy) -> None:
     check_every_prefix(bench)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
 @given(benches())
 def test_dump_and_load_at_every_prefix_lose_nothing_whatever_the_run(bench: Bench) -> None:
     run(bench)

@@ -1,8 +1,8 @@
 """A process that runs a small evolution and may kill itself, as `kill -9` would, at a chosen point.
 
 `python -m tests.fakes.doomed OPTIONS` with OPTIONS as JSON: what `evolution` takes, and `die_at`:
-`["append", n]` = as the store is handed its n-th transaction, `["repair", n]` = its n-th with an
-event of the repair stage; null = never. Says `finished` when the run has ended.
+`["append", n]` = as the store is handed its n-th transaction, `[x, n]` = its n-th with an event of
+kind or stage x; null = never. Says `finished` when the run has ended.
 """
 
 import json
@@ -26,7 +26,7 @@ def die_at(kind: str, number: int) -> None:
     def fatal(self: StoreWriter, events: Sequence[Event], t_s: float) -> int:
         nonlocal seen
         last = append(self, events, t_s)
-        seen += kind == "append" or any(getattr(e, "stage", "") == "repair" for e in events)
+        seen += kind == "append" or any(kind in (e.kind, getattr(e, "stage", "")) for e in events)
         if seen == number:
             os.kill(os.getpid(), signal.SIGKILL)
         return last
@@ -41,7 +41,10 @@ def main() -> None:
     budget = fe.Budget(**given.pop("budget"))
     base_url, run_dir = given.pop("base_url"), Path(given.pop("run_dir"))
     options = evolution(base_url, run_dir, budget=budget, score=lottery, **given)
-    sys.stdout.write(f"finished: {fe.optimize(**options).reason}\n")
+    try:
+        sys.stdout.write(f"finished: {fe.optimize(**options).reason}\n")
+    except fe.FlashEvolveError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

@@ -25,17 +25,19 @@ from flashevolve.engine.graph import COMMIT, REPAIR, Graph
 from flashevolve.engine.item import End, Goto, Item, ItemOutcome, Needs
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.repair import Verdict
+from flashevolve.engine.starter import Starter
 from flashevolve.engine.state import Codec, InFlight
-from flashevolve.engine.workflow import Source, Stage, Workflow
-from flashevolve.errors import ConfigError, RunStopped, nearest
+from flashevolve.engine.workflow import Stage, Workflow
+from flashevolve.errors import ConfigError, RunStopped
 from flashevolve.llm.calls import Journal
 from flashevolve.llm.errors import Fatal, LLMError
-from flashevolve.policies.budget import Amounts, Resource, selection_is_affordable
-from flashevolve.policies.draws import derived_rng
+from flashevolve.policies.budget import Amounts
 from flashevolve.policies.staleness import Staleness, updates_since
 from flashevolve.policies.stopping import FailureStreak
 
 Journals = Mapping[int, tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]]
+
+GO_ON = "Mend the cause, then resume the run"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +84,16 @@ class Engine:
         self._order = {stage.name: i for i, stage in enumerate(graph.stages)}
         self._board = Board(
             [Lane(stage.name, options.workers, options.queue) for stage in graph.stages]
+        )
+        self._starter = Starter(
+            workflow,
+            log,
+            funds,
+            self._board,
+            encode,
+            first_stage=graph.stages[0].name,
+            in_flight=options.in_flight,
+            rng_seed=options.rng_seed,
         )
         self._tasks: dict[int, asyncio.Task[None]] = {}
         """Steps under way; a task that is not in here has no say any more."""
@@ -147,7 +159,7 @@ class Engine:
 
     def _deadline(self) -> None:
         self._too_late = True
-        self._drain("deadline", f"{self._options.deadline_s:g} s")
+        self._log.drain("deadline", f"{self._options.deadline_s:g} s")
         self._wake.set()
 
     def _end_of_grace(self) -> None:
@@ -189,7 +201,7 @@ class Engine:
         self._drop_what_cannot_finish()
         self._board.unblock()
         self._fill_workers()
-        while self._start_one():
+        while self._starter.start_one():
             self._fill_workers()
         self._drop_what_cannot_finish()
 
@@ -213,17 +225,14 @@ class Engine:
                     break
                 if verdict == "exhausted":
                     self._board.leave(ticket, lane.name)
-                    resource = next(r for r in amounts if self._exhausted(r, amounts[r]))
-                    self._drain(resource)
+                    resource = self._funds.short_of(amounts, {})
+                    self._log.drain(resource)
                     self._end_now(ticket, "dropped", f"budget: {resource}")
                 else:
                     self._board.take(lane)
                     self._take(flight, stage, needs)
                 # What was blocked on its way here may be what the next free worker takes.
                 self._board.unblock()
-
-    def _exhausted(self, resource: str, amount: float) -> bool:
-        return self._state.ledger.verdict({resource: amount}) == "exhausted"  # type: ignore[dict-item]
 
     def _take(self, flight: InFlight, stage: Stage[Any], needs: Needs) -> None:
         ticket = flight.item.ticket
@@ -250,55 +259,6 @@ class Engine:
         self._tasks[ticket] = asyncio.create_task(
             self._step(flight.item, stage, visit), name=f"{stage.name}-{ticket}"
         )
-
-    def _start_one(self) -> bool:
-        """Starts one item if there is a credit, money and something to start."""
-        state, options = self._state, self._options
-        n = len(state.in_flight)
-        if state.drain or n >= min(options.in_flight, state.pool.ramp(options.in_flight)):
-            return False
-        if state.n_to_propose >= state.ledger.left("proposals"):
-            if n == 0:
-                self._drain("proposals")
-            return False
-        mean = state.mean_item()
-        aside = self._funds.aside
-        if not selection_is_affordable(state.ledger, mean_item=mean, n_in_flight=n, aside=aside):
-            if n == 0:
-                self._drain(self._scarcest(mean), "too little is left for one more step")
-            return False
-        return any(self._start_from(source) for source in self._workflow.sources)
-
-    def _scarcest(self, mean: Amounts) -> Resource:
-        """Returns the resource of which the fewest more steps are left."""
-        ledger = self._state.ledger
-        return min(mean, key=lambda r: ledger.left(r) / mean[r] if mean[r] else float("inf"))
-
-    def _start_from(self, source: Source[Any]) -> bool:
-        ordinal = self._state.ordinals[source.name]
-        rng = derived_rng(self._options.rng_seed, "select", source.name, ordinal)
-        selection = source.select(self._state.pool, rng)
-        if selection is None:
-            return False
-        enter = selection.enter or self._graph.stages[0].name
-        if enter not in self._board.lanes:
-            raise ConfigError(
-                f"source {source.name!r} enters unknown stage {enter!r}."
-                f"{nearest(enter, self._board.lanes)} Name one of the workflow's stages"
-            )
-        if not self._board.has_room(enter):
-            return False
-        ticket = self._state.next_ticket
-        version, payload = self._state.pool.version, self._encode(selection.payload)
-        self._log.append(
-            record.item_selected(selection, source.name, ticket, ordinal, version, enter, payload)
-        )
-        self._board.put(ticket, enter)
-        return True
-
-    def _drain(self, reason: str, detail: str = "") -> None:
-        if self._state.drain is None:
-            self._log.append(ev.DrainStarted(reason=reason, detail=detail))
 
     def _drop_what_cannot_finish(self) -> None:
         """While draining, an item that still waits for a stage before the last is dropped."""
@@ -343,7 +303,7 @@ class Engine:
     def _went_wrong(self, visit: Visit, error: BaseException) -> None:
         match error:
             case BudgetExhausted():
-                self._drain(error.resource)
+                self._log.drain(error.resource)
                 self._finish(visit, "dropped", f"budget: {error.resource}")
             case Fatal():
                 self._fail(RunStopped(str(error)))
@@ -364,18 +324,14 @@ class Engine:
         message = f"{error.kind}: {error}"
         if self._state.pool.best() is None:
             # Nothing can follow from nothing; left in flight, the step is taken up on resume.
-            again = "Mend the cause, then resume the run"
-            self._fail(RunStopped(f"the first step failed: {message}. {again}"))
+            self._fail(RunStopped(f"the first step failed: {message}. {GO_ON}"))
             return
         self._finish(visit, "failed", message)
         streak = self._item_failures[visit.stage]
         # By kind alone: many endpoints put the request's id into their text.
         if streak.failed(error.kind):
-            failure = RunStopped(
-                f"the last {streak.n} steps failed the same way, in stage "
-                f"{visit.stage!r}: {message}. Mend the cause, then resume the run"
-            )
-            self._fail(failure)
+            alike = f"the last {streak.n} steps failed the same way, in stage {visit.stage!r}"
+            self._fail(RunStopped(f"{alike}: {message}. {GO_ON}"))
 
     def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
         self._item_failures[visit.stage].succeeded()

@@ -36,7 +36,7 @@ class Funds:
             case "wait":
                 return False
             case "exhausted":
-                raise BudgetExhausted(self._short_of(amounts, kept))
+                raise BudgetExhausted(self.short_of(amounts, kept))
 
     async def change(self) -> None:
         """Returns after the next settlement."""
@@ -51,7 +51,8 @@ class Funds:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def _short_of(self, amounts: Amounts, kept: Amounts) -> Resource:
+    def short_of(self, amounts: Amounts, kept: Amounts) -> Resource:
+        """Returns the first resource of which `amounts` can never be met."""
         return next(
             resource
             for resource, amount in amounts.items()

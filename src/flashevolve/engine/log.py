@@ -77,6 +77,11 @@ class EventLog:
         if self._unseen and self._teller is None:
             self._teller = asyncio.ensure_future(self._tell())
 
+    def drain(self, reason: str, detail: str = "") -> None:
+        """Records that nothing is started from here on, unless that is so already."""
+        if self.state.drain is None:
+            self.append(ev.DrainStarted(reason=reason, detail=detail))
+
     async def durable(self) -> None:
         """Returns when everything appended so far would survive a kill."""
         await self._writer.durable()

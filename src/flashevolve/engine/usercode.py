@@ -13,8 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
+from flashevolve.artifact import Artifact
 from flashevolve.errors import TaskError
 from flashevolve.llm.messages import Message, Reply, user
+from flashevolve.task import Example
 
 T = TypeVar("T")
 MessagesLike = str | Sequence[Message | Mapping[str, Any]]
@@ -160,6 +162,21 @@ class UserCode:
         if isinstance(result, Awaitable):
             return await result
         return result
+
+    async def run(
+        self, run: Callable[..., Any], artifact: Artifact, example: Example, ask: Ask
+    ) -> Any:
+        """Runs an agent on one example and returns its output."""
+        kind = self._kind(run)
+        if not kind.takes_context:
+            return await self.call(run, artifact, example)
+        if kind.is_async:
+            return await run(artifact, example, AsyncContext(ask))
+        context = SyncContext(ask, asyncio.get_running_loop())
+        try:
+            return await self.call(run, artifact, example, context)
+        finally:
+            context.close()  # A thread outlives its cancelled evaluation; its requests must not.
 
     def _kind(self, function: Callable[..., Any]) -> "_Kind":
         """Looks at a function once: inspecting a signature costs more than most metrics."""

@@ -1,0 +1,89 @@
+"""Starter: what begins, and when. The one place where items come from.
+
+An item begins only while there is a credit, and while money and proposals for one more whole step
+are left; if they are not and nothing is in flight, the run drains. Sources are asked in the
+workflow's order.
+"""
+
+from typing import Any
+
+from flashevolve.engine import record
+from flashevolve.engine.board import Board
+from flashevolve.engine.funds import Funds
+from flashevolve.engine.log import EventLog
+from flashevolve.engine.state import Codec
+from flashevolve.engine.workflow import Source, Workflow
+from flashevolve.errors import ConfigError, nearest
+from flashevolve.policies.budget import Amounts, Resource, selection_is_affordable
+from flashevolve.policies.draws import derived_rng
+
+
+class Starter:
+    """Starts items of one workflow."""
+
+    def __init__(
+        self,
+        workflow: Workflow[Any],
+        log: EventLog,
+        funds: Funds,
+        board: Board,
+        encode: Codec,
+        *,
+        first_stage: str,
+        in_flight: int,
+        rng_seed: int,
+    ) -> None:
+        self._workflow = workflow
+        self._log = log
+        self._state = log.state
+        self._funds = funds
+        self._board = board
+        self._encode = encode
+        self._first_stage = first_stage
+        self._in_flight = in_flight
+        self._rng_seed = rng_seed
+
+    def start_one(self) -> bool:
+        """Starts one item if there is a credit, money and something to start."""
+        state = self._state
+        n = len(state.in_flight)
+        if state.drain or n >= min(self._in_flight, state.pool.ramp(self._in_flight)):
+            return False
+        if state.n_to_propose >= state.ledger.left("proposals"):
+            if n == 0:
+                self._log.drain("proposals")
+            return False
+        mean = state.mean_item()
+        aside = self._funds.aside
+        if not selection_is_affordable(state.ledger, mean_item=mean, n_in_flight=n, aside=aside):
+            if n == 0:
+                self._log.drain(self._scarcest(mean), "too little is left for one more step")
+            return False
+        return any(self._start_from(source) for source in self._workflow.sources)
+
+    def _scarcest(self, mean: Amounts) -> Resource:
+        """Returns the resource of which the fewest more steps are left."""
+        ledger = self._state.ledger
+        return min(mean, key=lambda r: ledger.left(r) / mean[r] if mean[r] else float("inf"))
+
+    def _start_from(self, source: Source[Any]) -> bool:
+        ordinal = self._state.ordinals[source.name]
+        rng = derived_rng(self._rng_seed, "select", source.name, ordinal)
+        selection = source.select(self._state.pool, rng)
+        if selection is None:
+            return False
+        enter = selection.enter or self._first_stage
+        if enter not in self._board.lanes:
+            raise ConfigError(
+                f"source {source.name!r} enters unknown stage {enter!r}."
+                f"{nearest(enter, self._board.lanes)} Name one of the workflow's stages"
+            )
+        if not self._board.has_room(enter):
+            return False
+        ticket = self._state.next_ticket
+        version, payload = self._state.pool.version, self._encode(selection.payload)
+        self._log.append(
+            record.item_selected(selection, source.name, ticket, ordinal, version, enter, payload)
+        )
+        self._board.put(ticket, enter)
+        return True
