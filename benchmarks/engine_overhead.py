@@ -162,7 +162,7 @@ def plan(workflow: Plain, model: Model, seed: Artifact, val: Sequence[Example]) 
     start = ev.RunStarted(
         run_id="overhead", algorithm="plain", policy="full", schedule="async", rng_seed=0,
         artifact=seed.to_json(), config={}, data={}, pool="", stages=["propose", "score"],
-        simulated=True, prices={}, package="0",
+        simulated=True, pool_state={}, prices={}, package="0",
     )  # fmt: skip
     return Plan(
         workflow=workflow,

@@ -35,6 +35,8 @@ class RunStarted:
     """Per split: number of examples and a fingerprint of their ids and contents."""
     pool: str
     """Import path of the pool's class, `module:Class`."""
+    pool_state: Json
+    """What the pool held before the first step, as its `dump` says it."""
     stages: list[str]
     simulated: bool
     prices: dict[str, Any]

@@ -241,7 +241,8 @@ def _first_event(
     simulated: bool,
     prices: Mapping[str, Price],
 ) -> RunStarted:
-    pool = type(workflow.new_pool())
+    pool = workflow.new_pool()
+    pool_class = type(pool)
     return RunStarted(
         run_id="",
         algorithm=settings.algorithm,
@@ -251,7 +252,8 @@ def _first_event(
         artifact=seed.to_json(),
         config=dump(settings),
         data={split: fingerprint(splits[split]) for split in SPLITS},
-        pool=f"{pool.__module__}:{pool.__qualname__}",
+        pool=f"{pool_class.__module__}:{pool_class.__qualname__}",
+        pool_state=pool.dump(),
         stages=[stage.name for stage in workflow.stages],
         simulated=simulated,
         prices={name: asdict(price) for name, price in prices.items()},

@@ -249,15 +249,7 @@ class Run:
         start = rundir.first_event(writer, self.dir)
         now = dump(prepared.settings)
         check_same_run(self.dir, start.config, now, start.data, prepared.start.data)
-        snapshot = writer.latest_snapshot()
-        after = 0
-        state = RunState(prepared.workflow.new_pool(), prepared.limits, decode)
-        if snapshot is not None:
-            after, data = snapshot
-            pool = type(state.pool).load(data["pool"])
-            state = RunState.load(data, pool, prepared.limits, decode)
-        for record in writer.records(after):
-            state.apply(record)
+        state = rundir.fold(writer, start, prepared.limits, decode)
         return start, state, _changed(start.config, now)
 
     def _report(self, state: RunState, wall_s: float) -> Result:

@@ -15,9 +15,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from flashevolve.engine.state import RunState, load_class
+from flashevolve.engine.state import Codec, RunState, load_class
 from flashevolve.errors import StoreError
 from flashevolve.events import Record, RunStarted
+from flashevolve.policies.budget import Resource
 from flashevolve.store.queries import Queries
 from flashevolve.store.reader import StoreReader
 from flashevolve.store.schema import boundary
@@ -62,15 +63,25 @@ def raw(payload: Any) -> Any:
     return payload
 
 
-def fold(store: Queries, started: RunStarted) -> RunState:
-    """Returns the state of a run as its log tells it, by its latest snapshot and what follows."""
+def fold(
+    store: Queries,
+    started: RunStarted,
+    limits: dict[Resource, float] | None = None,
+    decode: Codec = raw,
+) -> RunState:
+    """Returns the state of a run as its log tells it.
+
+    The latest snapshot saves replaying what came before it; one that this version cannot read, as
+    another version wrote it, costs time and nothing else.
+    """
+    limits = {} if limits is None else limits
     pool_class = load_class(started.pool)
-    snapshot = store.latest_snapshot()
-    if snapshot is None:
-        state, after = RunState(pool_class(), {}, raw), 0
-    else:
-        after, data = snapshot
-        state = RunState.load(data, pool_class.load(data["pool"]), {}, raw)
+    state, after = RunState(pool_class.load(started.pool_state), limits, decode), 0
+    if (snapshot := store.latest_snapshot()) is not None:
+        with suppress(KeyError, TypeError, ValueError):
+            seq, data = snapshot
+            state = RunState.load(data, pool_class.load(data["pool"]), limits, decode)
+            after = seq
     for record in store.records(after):
         state.apply(record)
     return state

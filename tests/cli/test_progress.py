@@ -84,6 +84,7 @@ def test_the_time_between_two_processes_belongs_to_no_stage() -> None:
         artifact={"x": "y"},
         config={},
         data={},
+        pool_state={},
         prices={},
         pool="flashevolve.pools.pareto:ParetoPool",
         stages=["work"],

@@ -157,6 +157,7 @@ class Bench:
                 pool="",
                 stages=[stage.name for stage in workflow.stages],
                 simulated=False,
+                pool_state={},
                 prices={},
                 package="0",
             ),

@@ -343,11 +343,9 @@ class Engine:
                 self._finish(visit, outcome, reason, counts=counts)
             case Goto(to, moved):
                 self._require_route(stage, to)
-                self._onward(visit, moved, None if to == COMMIT else to, [], stage.counts)
-            case Item() as moved if stage.name == self._graph.gate:
-                self._leave_gate(visit, moved, stage)
+                self._leave(visit, item, moved, stage, None if to == COMMIT else to)
             case Item() as moved:
-                self._onward(visit, moved, self._graph.following(stage.name), [], stage.counts)
+                self._leave(visit, item, moved, stage, self._graph.following(stage.name))
             case _:
                 raise TypeError(
                     f"stage {stage.name!r} must return an Item, Goto or End, got {result!r:.80}"
@@ -360,7 +358,22 @@ class Engine:
                 f"({', '.join(stage.routes) or 'none'}). Add it to the stage's routes"
             )
 
-    def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any]) -> None:
+    def _leave(
+        self, visit: Visit, item: Item[Any], moved: Item[Any], stage: Stage[Any], to: str | None
+    ) -> None:
+        """Moves an item on from a stage that passed it; forward from the gate, by its gap."""
+        if replace(moved, payload=None) != replace(item, payload=None):
+            raise TypeError(
+                f"stage {stage.name!r} changed more of item {item.ticket} than its payload; "
+                "only the payload is recorded, so only it may change"
+            )
+        at_gate = stage.name == self._graph.gate
+        if at_gate and not (to is not None and self._graph.is_back(stage.name, to)):
+            self._leave_gate(visit, moved, stage, to)
+        else:
+            self._onward(visit, moved, to, [], stage.counts)
+
+    def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any], to: str | None) -> None:
         staleness = self._options.staleness
         gap = staleness.gap(self._state.updates, item)
         verdict = staleness.verdict(gap, item.repairs)
@@ -371,7 +384,7 @@ class Engine:
         elif verdict == "repair":
             self._move(visit, item, REPAIR, checked, stage.counts)
         else:
-            self._onward(visit, item, self._graph.following(stage.name), checked, stage.counts)
+            self._onward(visit, item, to, checked, stage.counts)
 
     def _after_repair(self, item: Item[Any], visit: Visit, said: Verdict) -> None:
         repaired = record.item_repaired(item.ticket, said)
