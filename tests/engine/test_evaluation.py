@@ -201,7 +201,7 @@ def test_a_cancellation_that_the_agent_made_itself_is_an_outcome() -> None:
         raise asyncio.CancelledError
 
     rig = Rig(agent)
-    assert only(virtual(rig)).error == "run raised CancelledError: "
+    assert only(virtual(rig)).error == "run raised CancelledError"
 
 
 def test_a_transient_error_is_raised_and_never_a_score() -> None:

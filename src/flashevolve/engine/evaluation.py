@@ -190,7 +190,7 @@ class EvaluationService:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             guard.raise_if_interrupted()
-            return self._failed(f"run raised {type(error).__name__}: {error}")
+            return self._failed(_raised("run", error))
         guard.raise_if_interrupted()
         return await self._score(example, output)
 
@@ -208,7 +208,7 @@ class EvaluationService:
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
-            message = f"score raised {type(error).__name__}: {error}"
+            message = _raised("score", error)
             # By type alone: texts tend to name the example.
             if self._metric_failures.failed(type(error).__name__):
                 raise TaskError(
@@ -279,6 +279,10 @@ def _finite(score: Any) -> float:
     if not math.isfinite(number):
         raise ValueError(f"the score is {number}; expected a finite number")
     return number
+
+
+def _raised(function: str, error: BaseException) -> str:
+    return f"{function} raised {type(error).__name__}" + (f": {error}" if str(error) else "")
 
 
 def _one_line(message: str) -> str:
