@@ -194,6 +194,9 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
     roles = set(workflow.roles)
     if task.run is None:
         roles.add("task")
+    else:
+        # User code may ask any role: what its models cost must be known as well.
+        roles |= settings.models.keys() | ({"task"} if settings.model else set())
     if settings.policy == "reflective" and settings.schedule == "async":
         roles.add("repair")
     preflight(

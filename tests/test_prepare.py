@@ -1,0 +1,38 @@
+"""What is checked once settings, data and code are at hand."""
+
+from typing import Any
+
+import pytest
+
+from flashevolve.config import Budget, Model, resolve
+from flashevolve.data.loaders import load_splits
+from flashevolve.errors import ConfigError
+from flashevolve.prepare import prepare
+
+LOCAL = Model("local", base_url="http://127.0.0.1:1/v1")
+UNPRICED = Model("unpriced", base_url="https://models.example/v1")
+
+
+def prepared(models: dict[str, Model], budget: Budget) -> Any:
+    """Prepares a run of user code whose calls are all counted."""
+    tree = {
+        "artifact": {"system": "s"},
+        "task": {"metered": True},
+        "models": models,
+        "budget": budget,
+    }
+    splits = load_splits([{"input": "a"}], [{"input": "b"}])
+    return prepare(
+        resolve(tree),
+        splits=splits,
+        run=lambda artifact, example, ctx: ctx.chat("task", "x").text,
+        score=lambda example, output: 1.0,
+    )
+
+
+def test_a_money_budget_wants_the_price_of_every_model_that_user_code_may_ask() -> None:
+    own = {"reflect": LOCAL, "repair": LOCAL}
+    assert prepared({**own, "task": LOCAL}, Budget(usd=1)).prices.keys() == {"local"}
+    with pytest.raises(ConfigError, match=r"found none for 'unpriced' \(role judge\)"):
+        prepared({**own, "judge": UNPRICED}, Budget(usd=1))
+    assert prepared({**own, "judge": UNPRICED}, Budget(tokens=100_000)).settings.budget.usd is None
