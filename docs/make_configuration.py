@@ -16,8 +16,8 @@ same, `flashevolve config budget` a part of it.
 
 A run is configured by one TOML file. `a.b` below is key `b` in table `[a]`. Every key can also be
 given on the command line, as `--a.b VALUE` or `--a.b=VALUE`, with the value written as in TOML
-(text may go without quotes); the command line wins. Unknown keys are refused. Relative paths start at
-the file's own directory; on the command line, at the working directory.
+(text may go without quotes); the command line wins. Unknown keys are refused. Relative paths start
+at the file's own directory; on the command line, at the working directory.
 
 A component of the artifact is a text, or `{ file = "prompt.md" }`. A role's model is a table, a
 name, or a list of tables. From Python, `optimize` takes the same settings as arguments, see
@@ -26,8 +26,8 @@ name, or a list of tables. From Python, `optimize` takes the same settings as ar
 Shortcuts on the command line: {shortcuts}.
 
 What a resumed run may change: `budget`, `limits`, `run`, the paths in `data` (their contents must
-be the same), and of a model `base_url`, `key_env`, `price`, `extra_headers` and `timeout_s`. Anything
-else is refused, with the keys that differ.
+be the same), and of a model `base_url`, `key_env`, `price`, `extra_headers` and `timeout_s`.
+Anything else is refused, with the keys that differ.
 """
 
 

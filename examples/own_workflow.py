@@ -19,14 +19,7 @@ from flashevolve.workloads.instructions import score
 
 DATA = Path(__file__).parent / "instructions"
 
-ASK = """Improve the instruction in the light of the feedback.
-```
-{text}
-```
-
-{told}
-
-Answer with the whole new instruction between ``` fences."""
+ASK = "Improve this instruction:\n```\n{0}\n```\n{1}\nAnswer with the new one between ``` fences."
 
 
 @dataclass(frozen=True)
@@ -40,14 +33,11 @@ class Step:
 class BestFirst:
     """The source: the seed first, then the best candidate again and again."""
 
-    name = "best-first"
-
     def __init__(self, seed: str) -> None:
-        self.seed = seed
+        self.name, self.seed = "best-first", seed
 
     def select(self, pool: fp.Pool, rng: Random) -> fp.Selection[Step]:
-        best = pool.best()
-        if best is None:
+        if (best := pool.best()) is None:
             return fp.Selection(payload=Step(self.seed), enter="evaluate")
         return fp.Selection(payload=Step(best.artifact["system"]), lineage=(best.id,))
 
@@ -59,52 +49,39 @@ class Climb(fp.Workflow[Step]):
     payload = Step
 
     def __init__(self, setup: fp.Setup) -> None:
-        self.train_ids, self.val_ids = setup.train_ids, setup.val_ids
-        n_val = len(setup.val_ids)
+        self.setup = setup
         self.sources = [BestFirst(setup.seed["system"])]
+        one = fp.Needs(metric_calls=3, proposals=1)
+        sweep = fp.Needs(metric_calls=len(setup.val_ids))
         self.stages = [
-            fp.Stage(
-                name="rewrite",
-                run=self.rewrite,
-                needs=lambda item, pool: fp.Needs(metric_calls=3, proposals=1),
-                counts="proposed",
-            ),
-            fp.Stage(
-                name="evaluate",
-                run=self.evaluate,
-                needs=lambda item, pool: fp.Needs(metric_calls=n_val),
-                counts="swept",
-            ),
+            fp.Stage(name="rewrite", run=self.rewrite, needs=lambda *_: one, counts="proposed"),
+            fp.Stage(name="evaluate", run=self.evaluate, needs=lambda *_: sweep, counts="swept"),
         ]
 
     def new_pool(self) -> fp.ParetoPool:
         return fp.ParetoPool()
 
     async def rewrite(self, item: fp.Item[Step], ctx: fp.StageContext) -> fp.Item[Step] | fp.End:
-        old = self.artifact(item)
-        ids = ctx.rng("minibatch").sample(self.train_ids, 3)
-        outcomes = await ctx.evaluate(old, "train", ids, fresh=True)
-        told = "\n\n".join(
-            f"# Example\n## Input\n{ctx.example(e)['request']}\n"
-            f"## Output\n{outcome.output}\n## Feedback\n{outcome.feedback}"
+        ids = ctx.rng("minibatch").sample(self.setup.train_ids, 3)
+        outcomes = await ctx.evaluate(self.artifact(item), "train", ids, fresh=True)
+        told = "\n".join(
+            f"# Example\n{ctx.example(e)['request']}\n## Feedback\n{outcome.feedback}"
             for e, outcome in outcomes.items()
         )
-        question = fp.user(ASK.format(text=old["system"], told=told))
         try:
-            reply = await ctx.chat("reflect", [question])
+            reply = await ctx.chat("reflect", [fp.user(ASK.format(item.payload.text, told))])
             return item.with_payload(text=fp.fenced_text(reply.text))
-        except (fp.ReplyError, fp.Refused, fp.Truncated, fp.Empty) as error:
+        except (fp.ReplyError, fp.LLMError) as error:
             return fp.End("skipped", f"no new text: {error}")
 
     async def evaluate(self, item: fp.Item[Step], ctx: fp.StageContext) -> fp.Item[Step]:
-        found = await ctx.evaluate(self.artifact(item), "val", self.val_ids, fresh=False)
+        found = await ctx.evaluate(self.artifact(item), "val", self.setup.val_ids, fresh=False)
         return item.with_payload(scores={e: outcome.score for e, outcome in found.items()})
 
     def commit(self, item: fp.Item[Step], pool: fp.Pool) -> fp.Commit | fp.End:
-        best, scores = pool.best(), item.payload.scores
+        best, child, scores = pool.best(), self.artifact(item), item.payload.scores
         if best is not None and sum(scores.values()) <= sum(best.scores.values()):
             return fp.End("rejected", f"no better than candidate {best.id}")
-        child = self.artifact(item)
         op = fp.insert(child, parents=item.lineage, scores=scores, ticket=item.ticket)
         return fp.Commit(ops=(op,), text=f"The instruction is now:\n{child['system']}")
 

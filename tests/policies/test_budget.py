@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from flashevolve.policies.budget import RESOURCES, Ledger, Resource, selection_is_affordable
+from flashevolve.policies.budget import (
+    RESOURCES,
+    Ledger,
+    Resource,
+    scarcest,
+    selection_is_affordable,
+)
 
 amounts = st.dictionaries(st.sampled_from(RESOURCES), st.integers(0, 12), max_size=4)
 
@@ -99,3 +105,11 @@ def test_a_step_starts_if_the_rest_covers_it_and_all_that_is_in_flight() -> None
 def test_without_a_forecast_or_a_limit_a_step_starts() -> None:
     assert affordable({"tokens": 1})
     assert affordable({}, mean_item={"tokens": 25}, n_in_flight=9)
+
+
+def test_the_scarcest_resource_is_the_one_with_the_fewest_steps_left() -> None:
+    ledger = Ledger({"tokens": 1000, "metric_calls": 100})
+    mean: dict[Resource, float] = {"tokens": 100, "metric_calls": 50, "usd": 1, "proposals": 0}
+    assert scarcest(ledger, mean) == "metric_calls"
+    ledger.settle({}, {"tokens": 950})
+    assert scarcest(ledger, mean) == "tokens"

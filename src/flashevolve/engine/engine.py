@@ -13,7 +13,7 @@ an event; tasks only compute. Invariants, provable from the log alone:
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from flashevolve import events as ev
 from flashevolve.engine import record
@@ -215,7 +215,7 @@ class Engine:
                 flight = self._state.in_flight[ticket]
                 stage = self._graph.stage(lane.name)
                 needs = flight.still_needed(stage.needs(flight.item, self._state.pool))
-                amounts = _amounts(needs)
+                amounts = cast(Amounts, vars(needs))
                 spends = any(amounts.values())
                 if spends and withheld:
                     break
@@ -457,7 +457,3 @@ class Engine:
         self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
         self._board.leave(ticket, stage)
         self._journals.pop(ticket, None)
-
-
-def _amounts(needs: Needs) -> Amounts:
-    return {"metric_calls": needs.metric_calls, "proposals": needs.proposals}

@@ -14,7 +14,7 @@ from flashevolve.engine.log import EventLog
 from flashevolve.engine.state import Codec
 from flashevolve.engine.workflow import Source, Workflow
 from flashevolve.errors import ConfigError, nearest
-from flashevolve.policies.budget import Amounts, Resource, selection_is_affordable
+from flashevolve.policies.budget import scarcest, selection_is_affordable
 from flashevolve.policies.draws import derived_rng
 
 
@@ -57,14 +57,11 @@ class Starter:
         aside = self._funds.aside
         if not selection_is_affordable(state.ledger, mean_item=mean, n_in_flight=n, aside=aside):
             if n == 0:
-                self._log.drain(self._scarcest(mean), "too little is left for one more step")
+                self._log.drain(
+                    scarcest(state.ledger, mean), "too little is left for one more step"
+                )
             return False
         return any(self._start_from(source) for source in self._workflow.sources)
-
-    def _scarcest(self, mean: Amounts) -> Resource:
-        """Returns the resource of which the fewest more steps are left."""
-        ledger = self._state.ledger
-        return min(mean, key=lambda r: ledger.left(r) / mean[r] if mean[r] else float("inf"))
 
     def _start_from(self, source: Source[Any]) -> bool:
         ordinal = self._state.ordinals[source.name]

@@ -85,3 +85,9 @@ def selection_is_affordable(
         if limit - aside.get(resource, 0) - ledger.spent[resource] < expected * (n_in_flight + 1):
             return False
     return True
+
+
+def scarcest(ledger: Ledger, mean_item: Amounts) -> Resource:
+    """Returns the resource of which the fewest more steps are left."""
+    costs = {resource: mean for resource, mean in mean_item.items() if mean > 0}
+    return min(costs, key=lambda resource: ledger.left(resource) / costs[resource])

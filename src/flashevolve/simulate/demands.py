@@ -20,8 +20,6 @@ class Demand:
 
     slot: str
     value: Value
-    creates: bool = True
-    """False = it only says how something is done where it is done."""
 
 
 _UNITS = "word|sentence|paragraph|bullet|line"
@@ -30,6 +28,10 @@ _COUNT = re.compile(
     rf"({_UNITS})\b(?: (atleast|atmost))?"
 )
 _LITERAL = re.compile(r"@(\d+)")
+_REJECTED = re.compile(
+    r" (?:(?:and|but|,) avoid|instead of|rather than) (?:with |use |a |an |the )*@\d+"
+)
+"""A literal that is named only to say what is not meant."""
 _CONDITION = re.compile(r"^(?:when|if|whenever|wher|for|in|with)\b([^,:]*)[,:]\s*")
 _GENERIC = re.compile(r"\b(?:any|each|every|if|when|whenev|wher|alway|all)\b")
 _CREATING = re.compile(r"^(?:please )?(?:add|giv|provid|append|writ|include) (?:it )?an? ")
@@ -53,13 +55,14 @@ class Reading:
 @lru_cache(maxsize=MEMO_SIZE)
 def understand(said: Statement) -> Reading:
     """Returns what a statement asks for."""
-    text = said.normal
-    match = _CONDITION.match(text)
+    text = _REJECTED.sub("", said.normal)
+    words = set(text.split())
     condition: frozenset[str] = frozenset()
+    match = _CONDITION.match(text)
     if match and text[match.end() :]:
         condition = frozenset(match[1].split()) & said.stems
         text = text[match.end() :]
-    words = set(text.split())
+        words -= {"avoid"} - set(text.split())
     demands: list[Demand] = []
     for part in (_counts, _bans, _bullets, _titles, _postscripts, _layout, _edges, _inclusions):
         demands += part(text, words, said.literals)
@@ -68,9 +71,8 @@ def understand(said: Statement) -> Reading:
 
 
 def _literals(text: str, literals: tuple[str, ...]) -> list[str]:
-    """Returns the literals that the text mentions and does not reject."""
-    kept = re.sub(r"(?:avoid|instead of|rather than) (?:us |a |an |the )*@\d+", "", text)
-    return [literals[int(k)] for k in dict.fromkeys(_LITERAL.findall(kept))]
+    """Returns the literals that the text mentions."""
+    return [literals[int(k)] for k in dict.fromkeys(_LITERAL.findall(text))]
 
 
 def _counts(text: str, words: set[str], literals: tuple[str, ...]) -> list[Demand]:
@@ -78,11 +80,7 @@ def _counts(text: str, words: set[str], literals: tuple[str, ...]) -> list[Deman
         Demand(f"{m[1] or m[4] or 'exactly'} {m[3]}", int(m[2])) for m in _COUNT.finditer(text)
     ]
     if "avoid count" in text or "exclude" in words or {"count", "avoid"} <= words:
-        found += [
-            Demand("uncounted", part, creates=False)
-            for part in ("title", "postscript")
-            if part in words
-        ]
+        found += [Demand("uncounted", part) for part in ("title", "postscript") if part in words]
     return found
 
 
@@ -102,7 +100,7 @@ def _bullets(text: str, words: set[str], literals: tuple[str, ...]) -> list[Dema
     if "bullet" not in words:
         return []
     marks = [one for one in _literals(text, literals) if not re.search(r"\w\w", one)]
-    return [Demand("marker", mark, creates=False) for mark in marks[:1]]
+    return [Demand("marker", mark) for mark in marks[:1]]
 
 
 def _titles(text: str, words: set[str], literals: tuple[str, ...]) -> list[Demand]:
@@ -111,9 +109,9 @@ def _titles(text: str, words: set[str], literals: tuple[str, ...]) -> list[Deman
     found = [Demand("title", "yes")]
     marks = _literals(text, literals)
     if len(marks) >= 2 and not re.search(r"\w", marks[0] + marks[1]):
-        found.append(Demand("title marks", (marks[0], marks[1]), creates=False))
+        found.append(Demand("title marks", (marks[0], marks[1])))
     elif marks and (m := re.fullmatch(r"(\W+)\w[\w ]*?(\W+)", marks[0])):
-        found.append(Demand("title marks", (m[1], m[2]), creates=False))
+        found.append(Demand("title marks", (m[1], m[2])))
     return found
 
 
@@ -123,7 +121,7 @@ def _postscripts(text: str, words: set[str], literals: tuple[str, ...]) -> list[
     marks = [one for one in _literals(text, literals) if len(one) < 12]
     return [
         Demand("postscript", "yes"),
-        *(Demand("postscript mark", mark, creates=False) for mark in marks[:1]),
+        *(Demand("postscript mark", mark) for mark in marks[:1]),
     ]
 
 
@@ -132,11 +130,11 @@ def _layout(text: str, words: set[str], literals: tuple[str, ...]) -> list[Deman
     shown = _literals(text, literals)
     if "paragraph" in words or "separate" in words:
         marks = [one for one in shown if not re.search(r"\w", one)]
-        found += [Demand("separator", mark, creates=False) for mark in marks[:1]]
+        found += [Demand("separator", mark) for mark in marks[:1]]
     if "json" in words and ("key" not in words or _JSON_ORDER.search(text)):
         found.append(Demand("format", "json"))
     if "key" in words or ({"json", "field"} <= words):
-        found += [Demand("json key", one, creates=False) for one in shown[:1]]
+        found += [Demand("json key", one) for one in shown[:1]]
     if "quote" in words and "wrap" in words and "title" not in words:
         found.append(Demand("wrap", '"'))
     if "lowercase" in words:
@@ -155,7 +153,7 @@ def _edges(text: str, words: set[str], literals: tuple[str, ...]) -> list[Demand
         found += [Demand("end", one) for one in shown[:1]]
         apart = {"alone", "phrase", "separate", "nothing"} & words
         if apart and "line" in words:
-            found.append(Demand("end style", "own line", creates=False))
+            found.append(Demand("end style", "own line"))
     elif "start" in words:
         found += [Demand("start", one) for one in shown[:1]]
     return found
@@ -171,5 +169,5 @@ def _inclusions(text: str, words: set[str], literals: tuple[str, ...]) -> list[D
         found += [Demand("include", one) for one in named]
     times = re.search(r"\b(\d+) times\b", text)
     if times:
-        found.append(Demand("times", int(times[1]), creates=False))
+        found.append(Demand("times", int(times[1])))
     return found

@@ -22,7 +22,7 @@ KNOWN_WEIGHT = 0.3
 def reflect(prompt: str, rng: random.Random, parameters: ReaderParameters) -> str:
     """Returns a reply that ends in the new text, in a fenced block."""
     parts = sections(prompt)
-    shown = traces(parts)
+    shown = traces(parts) or _fenced_traces(parts)
     text = list(split(_current(parts)))
     lessons = learn(shown)
     chosen = _choose(lessons, text, rng)
@@ -50,6 +50,12 @@ def _current(parts: Sequence[Section]) -> str:
     """Returns the text to improve: the first fenced block that no example holds."""
     outside = [p for p in parts if not p.about("example", "input", "output", "feedback")]
     return first_block(outside) or first_block(parts) or ""
+
+
+def _fenced_traces(parts: Sequence[Section]) -> list[Trace]:
+    """Returns the examples of a prompt that shows them inside fenced blocks."""
+    blocks = [block for part in parts for _, block in part.blocks]
+    return [trace for block in blocks for trace in traces(sections(block))]
 
 
 def _choose(lessons: Sequence[Lesson], text: Sequence[str], rng: random.Random) -> list[Lesson]:

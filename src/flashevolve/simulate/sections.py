@@ -1,7 +1,8 @@
 """Sections: the parts of a long prompt that a reader tells apart by headings and fences.
 
-A heading is a Markdown heading or a short labelled line (`Feedback: ...`). A fence is a block
-between two lines of three or more backticks; headings inside a fence are text.
+A heading is a Markdown heading or a short labelled line (`Feedback: ...`); one of the first two
+levels has to hold a word that labels a part of a prompt, because answers have titles too. A fence
+is a block between two lines of three or more backticks; headings inside a fence are text.
 """
 
 import re
@@ -12,7 +13,7 @@ _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.+?)\s*#*$")
 _LABEL = re.compile(r"^\**([A-Z][\w' ()-]{2,40}?)\**:\**\s*(.*)$")
 _LABELS = re.compile(
     r"(?i)\b(?:input|output|answer|response|feedback|question|request|example|instruction|prompt|"
-    r"stale|current|update|base)"
+    r"stale|current|update|base|latest|component|trace|score)"
 )
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 
@@ -85,7 +86,7 @@ def first_block(parts: Sequence[Section]) -> str | None:
 def _heading(line: str) -> tuple[int, str, str]:
     """Returns level, heading and what follows it on the line; an empty heading = no heading."""
     match = _HEADING.match(line)
-    if match:
+    if match and (len(match[1]) > 2 or _LABELS.search(match[2])):
         return len(match[1]), match[2], ""
     match = _LABEL.match(line)
     if match and len(match[1].split()) <= 3 and _LABELS.search(match[1]):

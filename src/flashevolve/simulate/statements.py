@@ -53,6 +53,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bor (?:fewer|less)\b", "atmost"),
         (r"\b(?:exactly|precisely)\b", "exactly"),
         (r"\b(?:do|does|did|is|are|must|may|should|can|could)(?: not|n't)\b|\bcannot\b", "not"),
+        (r"\b(?:leave|leaves|leaving) out\b", "avoid"),
         (r"\blist (?:items?|entries|entry|points?)\b", "bullet"),
         (r"\bbullet(?:ed)? (?:points?|lists?|items?)\b", "bullet"),
         (r"\bkey (?:words?|terms?)\b", "keyword"),
@@ -67,13 +68,13 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 _THESAURUS = {
     "title": "title heading headline",
-    "bullet": "bullet",
+    "bullet": "bullet list",
     "keyword": "keyword keyphrase",
     "postscript": "postscript ps afterthought",
     "paragraph": "paragraph",
     "start": "start begin open lead first opening",
     "end": "end finish close conclude last final",
-    "avoid": "avoid without omit skip free refrain forbid ban neither nor never not no",
+    "avoid": "avoid without omit skip free refrain forbid forbidden ban neither nor never not no",
     "include": "include mention contain feature",
     "separate": "separate separator divide divider split",
     "wrap": "wrap enclose surround whole entire inside",
@@ -90,6 +91,7 @@ _THESAURUS = {
     "key": "key field",
     "times": "times",
     "exclude": "exclude excluding",
+    "nothing": "nothing",
 }
 
 _STOP = words_of(
@@ -103,7 +105,9 @@ _STOP = words_of(
 )
 """Words that say little about what a statement is about."""
 
-_FAINT = frozenset({"avoid", "include", "wrap", "alone", "count", "line", "times", "exclude"})
+_FAINT = frozenset(
+    {"avoid", "include", "wrap", "alone", "count", "line", "times", "exclude", "nothing"}
+)
 """Concepts that say what to do and not with what."""
 
 _NUMBERS = {

@@ -1,0 +1,123 @@
+"""What the documents say holds: code runs, commands parse, links lead somewhere."""
+
+import re
+import runpy
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import flashevolve
+from flashevolve import plugin
+from flashevolve.cli.main import COMMANDS, invoke
+from flashevolve.workloads.instructions import score, write
+from tests.docs.pages import PAGES, Block, anchors, blocks, commands, links
+from tests.source import ROOT
+
+REAL_MODEL = re.compile(r'"openai/[\w.-]+"')
+SIMULATED = '"sim/h100-qwen3-8b"'
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: str(block.name))
+def test_python_in_the_documents_runs_on_the_simulated_model(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / f"{block.name.replace('-', '_')}.py"
+    script.write_text(REAL_MODEL.sub(SIMULATED, block.text), encoding="utf-8")
+    made = runpy.run_path(str(script))
+    assert made
+
+
+def test_the_algorithm_in_the_documents_evolves_a_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (block,) = (b for b in blocks("python") if b.page.stem == "writing-an-algorithm")
+    (tmp_path / "climbing.py").write_text(block.text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write(tmp_path, n_train=6, n_val=8, n_test=0)
+    climbing: Any = import_module("climbing")
+    result = flashevolve.optimize(
+        seed={"system": "Answer the request."},
+        train=tmp_path / "train.jsonl",
+        val=tmp_path / "val.jsonl",
+        input="request",
+        score=score,
+        algorithm=climbing.HillClimb(),
+        models="sim/h100-qwen3-8b",
+        budget=flashevolve.Budget(metric_calls=120),
+        run_dir=tmp_path / "run",
+    )
+    assert result.counters["swept"] > 3
+    assert result.best_score is not None
+    assert result.seed_score is not None
+    assert result.best_score >= result.seed_score
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_commands_in_the_documents_parse(command: list[str]) -> None:
+    name, *arguments = command
+    assert name in COMMANDS
+    parsed: Any = import_module(f"flashevolve.cli.{COMMANDS[name][0]}").command
+    try:
+        parsed.make_context(name, arguments)
+    except click.MissingParameter:
+        assert not arguments  # a command that is only named
+
+
+def test_the_quickstart_works_as_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["--budget", "130", "--run-dir", "runs/first"]
+    assert invoke(["init", "prompt", "my-prompt"]) == 0
+    assert invoke(["run", "my-prompt/run.toml", *small]) == 0
+    for command in (
+        ["show", "runs/first"],
+        ["best", "runs/first", "--diff"],
+        ["events", "runs/first", "--kind", "pool_changed"],
+        ["ls", "runs"],
+        ["resume", "runs/first", "--budget", "140"],
+    ):
+        assert invoke(command) == 0, command
+    assert "created" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_links_lead_somewhere(page: Path) -> None:
+    for origin, target in links():
+        if origin != page:
+            continue
+        path, _, fragment = target.partition("#")
+        found = (page.parent / path).resolve() if path else page
+        assert found.exists(), target
+        if fragment:
+            assert fragment in anchors(found), target
+
+
+def test_the_page_of_all_keys_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))["page"]()
+    written = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_configuration.py"
+
+
+@pytest.mark.parametrize("name", flashevolve.__all__)
+def test_every_public_name_is_explained(name: str) -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert re.search(rf"\b{name}\b", page)
+    assert name.startswith("__") or getattr(flashevolve, name).__doc__
+
+
+@pytest.mark.parametrize("name", plugin.__all__)
+def test_every_name_for_authors_of_algorithms_is_explained(name: str) -> None:
+    page = (ROOT / "docs" / "writing-an-algorithm.md").read_text(encoding="utf-8")
+    assert re.search(rf"\b{name}\b", page)
+    assert getattr(plugin, name).__doc__
+
+
+def test_sections_of_semantics_that_the_code_cites_exist() -> None:
+    text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+    numbers = [int(n) for n in re.findall(r"^## (\d+)\. ", text, re.MULTILINE)]
+    assert numbers == list(range(1, 12))
