@@ -169,8 +169,8 @@ def kill_and_resume(policy: str, number: int, run_dir: Path) -> None:
     case = Case(run_dir, policy, budget=rng.choice([CALLS, TOKENS]))
     deaths = drawn_deaths(rng, policy)
     run_case(case, deaths)
-    # A short run may have fewer repairs than were drawn; everything else must have killed it.
-    assert case.n_deaths > 0 or {kind for kind, _ in deaths} == {"repair"}
+    # A run may end with fewer repairs than were drawn; everything else must have killed it.
+    assert case.n_deaths > 0 or deaths[0][0] == "repair"
 
 
 @pytest.mark.parametrize("number", FAST)
