@@ -206,8 +206,12 @@ class Session:
             first = self.state.first_cost
             if first and not funds.aside and self._testing is None:
                 share = 2 * ASIDE_MARGIN * n_test / max(1, n_val)
-                # Scoring on test is no metric call.
-                funds.aside = {"tokens": share * first["tokens"], "usd": share * first["usd"]}
+                # Scoring on test is no metric call. The last request, too, reserves its worst case.
+                worst = self.state.worst_call
+                funds.aside = {
+                    "tokens": share * first["tokens"] + worst["tokens"],
+                    "usd": share * first["usd"] + worst["usd"],
+                }
 
         measure()
         log.observe(measure)

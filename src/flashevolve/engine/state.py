@@ -87,6 +87,8 @@ class RunState:
         """What these items cost in all; the mean forecasts the next one."""
         self.first_cost: dict[Resource, float] = {}
         """What the first committed item cost: in most algorithms the seed's validation."""
+        self.worst_call: dict[Resource, float] = {"tokens": 0, "usd": 0.0}
+        """The largest reservation that a request has made."""
         self.limits_in_use: dict[str, int] = {}
         self.tests: dict[str, ev.TestScored] = {}
         self.drain: ev.DrainStarted | None = None
@@ -246,6 +248,10 @@ class RunState:
         self.next_call = event.call + 1
         self.calls[event.call] = event
         self.ledger.reserve({"tokens": event.tokens, "usd": event.usd})
+        self.worst_call = {
+            "tokens": max(self.worst_call["tokens"], event.tokens),
+            "usd": max(self.worst_call["usd"], event.usd),
+        }
 
     @_fold.register
     def _call_settled(self, event: ev.CallSettled) -> None:
@@ -299,6 +305,7 @@ class RunState:
             "n_forecast": self.n_forecast,
             "ended_cost": dict(self.ended_cost),
             "first_cost": dict(self.first_cost),
+            "worst_call": dict(self.worst_call),
             "limits_in_use": dict(self.limits_in_use),
             "tests": {which: asdict(test) for which, test in self.tests.items()},
             "drain": asdict(self.drain) if self.drain else None,
@@ -332,6 +339,7 @@ class RunState:
         state.n_forecast = data["n_forecast"]
         state.ended_cost = dict(data["ended_cost"])
         state.first_cost = dict(data["first_cost"])
+        state.worst_call = dict(data["worst_call"])
         state.limits_in_use = dict(data["limits_in_use"])
         state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
         state.drain = ev.DrainStarted(**data["drain"]) if data["drain"] else None
