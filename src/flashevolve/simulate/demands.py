@@ -24,7 +24,7 @@ class Demand:
 
 _UNITS = "word|sentence|paragraph|bullet|line"
 _COUNT = re.compile(
-    r"(?:(atleast|atmost|exactly) )?(?<!@)\b(\d+) (?:(?!\d)[a-z]+ )??"
+    r"(?:(atleast|atmost|exactly) )?(?<!@)(?<!between )\b(\d+) (?:(?!\d)[a-z]+ )??"
     rf"({_UNITS})\b(?: (atleast|atmost))?"
 )
 _LITERAL = re.compile(r"@(\d+)")
@@ -80,11 +80,7 @@ def _counts(text: str, words: set[str], literals: tuple[str, ...]) -> list[Deman
         Demand(f"{m[1] or m[4] or 'exactly'} {m[3]}", int(m[2])) for m in _COUNT.finditer(text)
     ]
     if "avoid count" in text or "exclude" in words or {"count", "avoid"} <= words:
-        found += [
-            Demand("uncounted", part)
-            for part in ("title", "postscript")
-            if part in words
-        ]
+        found += [Demand("uncounted", part) for part in ("title", "postscript") if part in words]
     return found
 
 
