@@ -173,6 +173,7 @@ def prepare(
         train_ids=tuple(e.id for e in splits.train),
         val_ids=tuple(e.id for e in splits.val),
         perfect_score=settings.task.perfect_score,
+        input=settings.task.input if run is None else None,
     )
     workflow = settings.options.workflow(setup)
     _check(settings, splits, task, workflow)

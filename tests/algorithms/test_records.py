@@ -13,10 +13,16 @@ def test_a_record_holds_input_output_score_and_feedback() -> None:
         "x": Outcome(score=0.5, output="five", feedback="Off by one."),
     }
     assert records(examples, outcomes) == (
-        "# Example 1\n## Input\n2 + 2\n## Output\nfive\n## Feedback\nScore: 0.5\nOff by one.\n\n"
+        "# Example 1\n## Input\n### input\n2 + 2\n## Output\nfive\n## Feedback\nScore: 0.5\nOff by one.\n\n"
         '# Example 2\n## Input\n### question\nWhere?\n### hints\n[\n  "a",\n  1\n]\n'
         '## Trace\n[\n  "looked"\n]\n## Output\n{\n  "place": "Ulm"\n}\n## Feedback\nScore: 0'
     )
+
+
+def test_what_only_the_metric_reads_is_not_shown() -> None:
+    example = Example(id="x", data={"input": "2 + 2", "answer": "4"})
+    text = records([example], {"x": Outcome(score=0.0, output="five")}, "input")
+    assert text == "# Example 1\n## Input\n2 + 2\n## Output\nfive\n## Feedback\nScore: 0"
 
 
 def test_a_runaway_output_loses_its_middle_visibly() -> None:

@@ -117,7 +117,7 @@ def test_an_unknown_preset_is_refused() -> None:
 
 def test_the_built_in_reader_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("flashevolve.simulate.reader")
-    module.TextReader = Echo  # type: ignore[attr-defined]
+    module.TextReader = lambda parameters: Echo()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     model = SimulatedModel.from_preset(PRESET, {})
     reply = run_virtual(model.complete(request("Hi", 1)))

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from flashevolve.errors import ConfigError
+from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.ceiling import RecordedCall, ceiling_s
 from flashevolve.simulate.world import WORLD_FILE, load_world, world_hash
 
@@ -21,6 +22,18 @@ mean_tokens = 50.0
 sigma_example = 1.0
 sigma_sample = 0.5
 max_tokens = 100
+[reader]
+capacity_statements = 9
+lapse_rate = 0.15
+support = 0.75
+misread_rate = 0.04
+fickleness = 0.12
+anchoring = 0.35
+omission_rate = 0.04
+over_specific_rate = 0.4
+overreach_rate = 0.3
+vague_rate = 0.5
+wrong_rate = 0.25
 """
 
 
@@ -69,7 +82,8 @@ def test_the_preset_reproduces_the_published_time_per_token(n: int, measured_s: 
 
 def test_the_hash_follows_the_content_and_not_its_form(tmp_path: Path) -> None:
     serving, lengths = SMALL.split("[lengths]")
-    same = f"# a comment\n[lengths]{lengths}{serving}"
+    lengths, reader = lengths.split("[reader]")
+    same = f"# a comment\n[lengths]{lengths}{serving}[reader]{reader}"
     other = SMALL.replace("0.25", "0.26")
     hashes = [
         world_hash(write(tmp_path / name, text))
@@ -78,11 +92,16 @@ def test_the_hash_follows_the_content_and_not_its_form(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_the_readers_table_is_passed_on_and_counts_in_the_hash(tmp_path: Path) -> None:
-    with_reader = load_world(write(tmp_path / "a", SMALL + "[reader]\ncapacity = 6\n"))
-    without = load_world(write(tmp_path / "b", SMALL))
-    assert (with_reader.reader, without.reader) == ({"capacity": 6}, {})
-    assert with_reader.hash != without.hash
+def test_the_readers_table_counts_in_the_hash(tmp_path: Path) -> None:
+    small = load_world(write(tmp_path / "a", SMALL))
+    other = SMALL.replace("capacity_statements = 9", "capacity_statements = 6")
+    changed = load_world(write(tmp_path / "b", other))
+    assert (small.reader.capacity_statements, changed.reader.capacity_statements) == (9, 6)
+    assert small.hash != changed.hash
+
+
+def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
+    assert ReaderParameters() == load_world().reader
 
 
 @pytest.mark.parametrize(

@@ -11,21 +11,25 @@ MAX_VALUE_CHARS = 20_000
 """One runaway output or trace must not push the other examples out of a model's context."""
 
 
-def records(examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> str:
+def records(
+    examples: Sequence[Example], outcomes: Mapping[str, Outcome], shown: str | None = None
+) -> str:
     """Returns input, trace if there is one, output, score and feedback of each example, in order.
 
-    `outcomes` is keyed by example id. Long values lose their middle, visibly.
+    `outcomes` is keyed by example id; `shown` is the one field that the artifact was run on, None =
+    all. What only the metric reads reaches the model through feedback or not at all. Long values
+    lose their middle, visibly.
     """
     return "\n\n".join(
-        _record(place, example, outcomes[example.id])
+        _record(place, example, outcomes[example.id], shown)
         for place, example in enumerate(examples, start=1)
     )
 
 
-def _record(place: int, example: Example, outcome: Outcome) -> str:
+def _record(place: int, example: Example, outcome: Outcome, shown: str | None) -> str:
     parts = [f"# Example {place}", "## Input"]
-    if set(example.data) == {"input"}:
-        parts.append(_text(example["input"]))
+    if shown is not None:
+        parts.append(_text(example[shown]))
     else:
         parts += [f"### {name}\n{_text(value)}" for name, value in example.data.items()]
     if outcome.trace is not None:

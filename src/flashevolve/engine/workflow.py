@@ -161,6 +161,8 @@ class Setup:
     train_ids: tuple[str, ...]
     val_ids: tuple[str, ...]
     perfect_score: float = 1.0
+    input: str | None = None
+    """The one field of an example that the artifact is run on; None = user code sees them all."""
 
 
 class Algorithm(Protocol):

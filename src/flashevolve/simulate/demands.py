@@ -24,7 +24,7 @@ class Demand:
 
 _UNITS = "word|sentence|paragraph|bullet|line"
 _COUNT = re.compile(
-    r"(?:(atleast|atmost|exactly) )?(?<!@)\b(\d+) (?:(?!\d)[a-z]+ )??"
+    r"(?:(atleast|atmost|exactly) )?(?<!@)(?<!between )\b(\d+) (?:(?!\d)[a-z]+ )??"
     rf"({_UNITS})\b(?: (atleast|atmost))?"
 )
 _LITERAL = re.compile(r"@(\d+)")

@@ -9,7 +9,7 @@ one example is dropped) or over-specific (it is kept), and may be vague (the rul
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flashevolve.simulate.attention import ReaderParameters, misread
 from flashevolve.simulate.demands import understand
@@ -52,7 +52,11 @@ SAME = 0.7
 
 
 def traces(parts: Sequence[Section]) -> list[Trace]:
-    """Returns the examples in a prompt: runs of inputs, output and feedback."""
+    """Returns the examples in a prompt: runs of inputs, output and feedback.
+
+    What follows the last feedback after a blank line belongs to the prompt, unless earlier feedback
+    has as many paragraphs.
+    """
     found: list[Trace] = []
     inputs: list[str] = []
     output: list[str] = []
@@ -78,7 +82,16 @@ def traces(parts: Sequence[Section]) -> list[Trace]:
         elif "example" in own:
             flush()
     flush()
-    return [t for t in found if t.inputs.strip() and (t.output.strip() or t.feedback.strip())]
+    found = [t for t in found if t.inputs.strip() and (t.output.strip() or t.feedback.strip())]
+    if found:
+        n_usual = max((len(_paragraphs(t.feedback)) for t in found[:-1]), default=1)
+        kept = _paragraphs(found[-1].feedback)[: max(1, n_usual)]
+        found[-1] = replace(found[-1], feedback="\n\n".join(kept))
+    return found
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [part for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 def learn(shown: Sequence[Trace]) -> list[Lesson]:

@@ -65,7 +65,8 @@ class SimulatedModel:
             shared[preset] = ServingModel(settings)
         if reader is None:
             # By name, since a reader is the largest part of the simulation and needs none of this.
-            built_in: Reader = import_module("flashevolve.simulate.reader").TextReader()
+            reader_class = import_module("flashevolve.simulate.reader").TextReader
+            built_in: Reader = reader_class(world.reader)
             reader = built_in
         return cls(reader, shared[preset], world.lengths, name=preset)
 

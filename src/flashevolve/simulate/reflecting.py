@@ -78,4 +78,5 @@ def _known(lesson: Lesson, text: Sequence[str]) -> bool:
 def _blind(shown: Sequence[Trace], rng: random.Random) -> list[str]:
     """Returns advice that repeats a part of some request."""
     seen = [said.text for trace in shown for said in read(trace.inputs)]
+    seen = [text for text in seen if len(text.split()) >= 3]
     return [rng.choice(seen)] if seen else []

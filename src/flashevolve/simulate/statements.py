@@ -125,7 +125,15 @@ _TOKEN = re.compile(r"@\d+|\d+|[a-z][a-z'’]*|[,:;]")
 def stem(word: str) -> str:
     """Strips common English endings."""
     word = word.removesuffix("'s").removesuffix("’s")
-    for ending, least in (("ing", 3), ("ies", 3), ("ed", 3), ("es", 4), ("s", 3), ("ly", 4)):
+    for ending, least in (
+        ("ings", 3),
+        ("ing", 3),
+        ("ies", 3),
+        ("ed", 3),
+        ("es", 4),
+        ("s", 3),
+        ("ly", 4),
+    ):
         if word.endswith(ending) and len(word) - len(ending) >= least and not word.endswith("ss"):
             word = word[: -len(ending)] + ("y" if ending == "ies" else "")
             break

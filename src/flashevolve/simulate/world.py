@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from flashevolve.errors import ConfigError, nearest
+from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.batching import ServingSettings
 from flashevolve.simulate.lengths import LengthSettings
 
@@ -28,8 +29,7 @@ class World:
     serving: Mapping[str, ServingSettings]
     """Serving presets by name."""
     lengths: LengthSettings
-    reader: Mapping[str, Any]
-    """The reader's own parameters; checked where they are used. Empty = its defaults."""
+    reader: ReaderParameters
     hash: str
     """12 hexadecimal digits over the content; comments and order do not count."""
 
@@ -58,7 +58,7 @@ def load_world(path: Path = WORLD_FILE) -> World:
             for name in serving
         },
         lengths=_read(path, "lengths", LengthSettings, _table(path, "lengths", table)),
-        reader=_table(path, "reader", {"reader": {}, **table}),
+        reader=_read(path, "reader", ReaderParameters, _table(path, "reader", table)),
         hash=_hash(table),
     )
 

@@ -1,54 +1,83 @@
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from flashevolve.data.loaders import load_splits
 from flashevolve.errors import DataError
 from flashevolve.workloads.instructions import CHECKERS, generate, write
-from flashevolve.workloads.instructions.generator import CLASHES
+from flashevolve.workloads.instructions.checkers import BULLET, JSON_KEY, POSTSCRIPT, SEPARATOR
+from flashevolve.workloads.instructions.generator import CLASHES, REQUESTS
+from flashevolve.workloads.instructions.vocabulary import SPLITS
 
 
-def test_the_same_arguments_give_the_same_examples_and_another_seed_others() -> None:
-    assert generate(1, 20, 10, 10) == generate(1, 20, 10, 10)
-    assert generate(1, 20, 10, 10) != generate(2, 20, 10, 10)
+def test_the_default_sizes_are_60_60_100() -> None:
+    assert {k: len(v) for k, v in generate().items()} == {"train": 60, "val": 60, "test": 100}
 
 
-def test_a_longer_split_begins_like_a_shorter_one() -> None:
-    assert generate(0, 30, 5, 5)["train"][:10] == generate(0, 10, 5, 5)["train"]
+def test_the_reference_cell_has_300_validation_examples() -> None:
+    val = generate(n_val=300)["val"]
+    assert len({e["request"] for e in val}) == len({e["id"] for e in val}) == 300
 
 
-def test_splits_have_the_sizes_asked_for_and_share_no_request_and_no_id() -> None:
-    splits = generate(0, 60, 40, 50)
-    assert {name: len(found) for name, found in splits.items()} == {
-        "train": 60,
-        "val": 40,
-        "test": 50,
-    }
-    everything = [example for found in splits.values() for example in found]
-    assert len({e["request"] for e in everything}) == len({e["id"] for e in everything}) == 150
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_constraints_can_be_met_together_and_requests_state_them(seed: int) -> None:
+    for examples in generate(seed, 15, 5, 5).values():
+        for example in examples:
+            kinds = [c["kind"] for c in example["constraints"]]
+            assert 1 <= len(kinds) <= 3
+            assert len(set(kinds)) == len(kinds)
+            assert all(len(clash.intersection(kinds)) <= 1 for clash in CLASHES)
+            for constraint in example["constraints"]:
+                for value in constraint.values():
+                    shown = value if isinstance(value, list) else [value]
+                    if value != constraint["kind"]:
+                        assert all(str(one) in example["request"] for one in shown)
 
 
-def test_examples_ask_for_one_to_three_known_things_that_do_not_clash() -> None:
-    for example in generate(5, 200, 0, 0)["train"]:
-        kinds = [c["kind"] for c in example["constraints"]]
-        assert 1 <= len(kinds) <= 3
-        assert len(set(kinds)) == len(kinds)
-        assert set(kinds) <= set(CHECKERS)
-        assert all(len(clash.intersection(kinds)) <= 1 for clash in CLASHES)
+def test_the_same_seed_gives_the_same_examples_and_another_seed_others() -> None:
+    assert generate(5, 9, 9, 9) == generate(5, 9, 9, 9)
+    assert generate(5, 9, 9, 9) != generate(6, 9, 9, 9)
 
 
-def test_every_kind_of_constraint_is_asked_for_somewhere() -> None:
+def test_splits_share_no_subject_and_no_word_that_is_asked_for() -> None:
+    splits = list(SPLITS.values())
+    for i, one in enumerate(splits):
+        for other in splits[i + 1 :]:
+            for mine, theirs in zip(one, other, strict=True):
+                assert not set(mine) & set(theirs)
+
+
+def test_every_kind_is_asked_for_and_checked() -> None:
     asked = {c["kind"] for e in generate(0, 300, 0, 0)["train"] for c in e["constraints"]}
-    assert asked == set(CHECKERS)
+    assert asked == set(REQUESTS) == set(CHECKERS)
 
 
-def test_written_files_read_back_as_what_was_generated(tmp_path: Path) -> None:
-    paths = write(tmp_path, seed=4, n_train=6, n_val=3, n_test=2)
-    splits = load_splits(paths["train"], paths["val"], paths["test"])
-    assert [dict(e) for e in splits.train] == generate(4, 6, 3, 2)["train"]
-    assert [e.id for e in splits.test] == ["test-0000", "test-0001"]
+def test_no_request_spells_out_a_house_rule() -> None:
+    told = " ".join(way for ways in REQUESTS.values() for way in ways).lower()
+    for rule in (BULLET, SEPARATOR, "<<", POSTSCRIPT.lower(), JSON_KEY + '"', "twice", "semicolon"):
+        assert rule not in told
 
 
-def test_a_negative_size_is_refused_in_one_line() -> None:
-    with pytest.raises(DataError, match="split sizes must be 0 or more"):
+def test_a_negative_size_is_refused() -> None:
+    with pytest.raises(DataError, match=r"split sizes must be 0 or more, got .*-1"):
         generate(0, -1)
+
+
+def test_files_hold_one_example_a_line(tmp_path: Path) -> None:
+    paths = write(tmp_path / "data", seed=2, n_train=3, n_val=2, n_test=1)
+    read = {
+        split: [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for split, path in paths.items()
+    }
+    assert read == generate(2, 3, 2, 1)
+
+
+def test_the_shipped_example_holds_the_default_data() -> None:
+    folder = Path(__file__).parents[3] / "examples" / "instructions"
+    for split, examples in generate().items():
+        lines = (folder / f"{split}.jsonl").read_text("utf-8").splitlines()
+        assert [json.loads(line) for line in lines] == examples
+    assert (folder / "prompt.md").read_text("utf-8").strip() == "Answer the request."

@@ -90,7 +90,8 @@ class GEPAWorkflow(Workflow[Step]):
         scores = {e: outcomes[e].score for e in step.examples}
         if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
             return End("skipped", f"the parent is perfect on all {len(scores)} examples")
-        text = records([ctx.example(e) for e in step.examples], outcomes)
+        examples = [ctx.example(e) for e in step.examples]
+        text = records(examples, outcomes, self.setup.input)
         return item.with_payload(base_scores=scores, records=text)
 
     async def propose(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:

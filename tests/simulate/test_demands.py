@@ -1,0 +1,43 @@
+import pytest
+
+from flashevolve.simulate.demands import understand
+from flashevolve.simulate.statements import statement
+
+
+def slots(text: str) -> dict[str, object]:
+    return {d.slot: d.value for d in understand(statement(text)).demands}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Use at least 40 words.", {"atleast word": 40}),
+        ("Write no more than three sentences.", {"atmost sentence": 3}),
+        ("Write 40 words or more.", {"atleast word": 40}),
+        ("Give exactly 5 bullet points.", {"exactly bullet": 5}),
+        ("Put a dash between two paragraphs.", {"separator": "-"}),
+        ("Avoid commas.", {"ban": ","}),
+        ('Do not use the word "nice".', {"ban": "nice"}),
+        ("No capital letters.", {"case": "lower"}),
+        ("Write in upper case.", {"case": "upper"}),
+        ('Open with "Dear all".', {"start": "Dear all"}),
+        ('Finish with the words "The end".', {"end": "The end"}),
+        ("Wrap the whole answer in quotes.", {"wrap": '"'}),
+        ('Use "+" and not "-" for bullets.', {"marker": "+"}),
+        ("The weather is fine.", {}),
+    ],
+)
+def test_a_statement_fills_the_slots_it_speaks_of(text: str, wanted: dict[str, object]) -> None:
+    assert slots(text) == wanted
+
+
+def test_a_condition_is_not_a_demand() -> None:
+    reading = understand(statement("If commas are banned, avoid semicolons."))
+    assert {(d.slot, d.value) for d in reading.demands} == {("ban", ";"), ("ban", ",")}
+    assert "comma" in reading.condition
+
+
+def test_only_an_order_creates_a_part() -> None:
+    assert understand(statement("Add a title.")).creating
+    assert not understand(statement("Titles are short.")).creating
+    assert not understand(statement("Give every note a title.")).creating

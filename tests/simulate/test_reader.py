@@ -1,0 +1,230 @@
+"""The reader is honest: text helps by what it says, and by nothing else."""
+
+import random
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from flashevolve.llm.messages import system, user
+from flashevolve.simulate.attention import ReaderParameters
+from flashevolve.simulate.reader import TextReader, infer_role
+from flashevolve.workloads.instructions import score
+from tests.simulate.instructing import (
+    DATA,
+    ORACLE,
+    READER,
+    RULES,
+    SEED,
+    answer,
+    fenced,
+    kind_rate,
+    mean,
+    reflection_prompt,
+)
+
+PARAPHRASES = [
+    ("bullets", "Mark list items with an asterisk followed by a space."),
+    ("bullets", "For lists, start each bullet with '* ' and not with '- '."),
+    ("title", "Wrap titles in double angle brackets."),
+    ("title", 'A heading is written like "<<Heading>>".'),
+    ("postscript", 'Whenever a postscript is wanted, introduce it by "P.S." on its own line.'),
+    ("postscript", 'Start an afterthought with "P.S.", spelled exactly like that.'),
+    ("ends_with", "Final phrases belong on their own line at the very end."),
+    ("ends_with", "If a phrase must come at the end, give it a line of its own."),
+    ("paragraphs", "Separate paragraphs by a line of three asterisks."),
+    ("paragraphs", "Use *** as the divider between two paragraphs."),
+    ("keywords", "Repeat keywords: all of them have to occur no fewer than 2 times."),
+    ("no_commas", "If commas are forbidden, leave out semicolons as well."),
+    ("no_commas", "Without commas, do not use semicolons either."),
+    ("json_object", 'JSON objects hold their text in a field called "answer".'),
+    ("json_object", 'For JSON, name the only key "answer".'),
+]
+
+
+def test_a_prompt_that_states_the_house_rules_beats_the_bare_one_clearly() -> None:
+    assert 0.48 <= mean(SEED) <= 0.62
+    assert 0.85 <= mean(ORACLE) <= 0.95
+
+
+@pytest.mark.parametrize(("kind", "advice"), PARAPHRASES)
+def test_paraphrased_advice_earns_about_the_same(kind: str, advice: str) -> None:
+    bare = kind_rate(SEED, kind)
+    original = kind_rate(f"{SEED}\n{RULES[kind]}", kind)
+    paraphrased = kind_rate(f"{SEED}\n{advice}", kind)
+    assert original > bare + 0.3
+    assert abs(paraphrased - original) <= 0.12
+
+
+def test_the_order_of_statements_does_not_matter() -> None:
+    backwards = "\n".join(reversed(ORACLE.splitlines()))
+    assert abs(mean(backwards) - mean(ORACLE)) < 0.03
+
+
+@pytest.mark.parametrize("advice", ["Think step by step.", "You are an expert.", "Do your best!"])
+def test_advice_without_content_earns_nothing(advice: str) -> None:
+    assert abs(mean(f"{SEED}\n{advice}") - mean(SEED)) < 0.03
+
+
+def test_training_answers_pasted_into_the_prompt_give_no_test_gain() -> None:
+    pasted = "\n\n".join(f"{e['request']}\n{answer(ORACLE, e)}" for e in DATA["train"][:12])
+    assert mean(f"{SEED}\n{pasted}") < mean(SEED) + 0.01
+
+
+def test_a_contradictory_prompt_hurts() -> None:
+    opposite = (
+        'Begin every bullet line with "- ".\nPut any title between "[" and "]".\n'
+        'A postscript begins with "PPS".\nBetween paragraphs put a separator line "---".\n'
+        'The JSON key of the text is "reply".\nEvery keyword must appear exactly once.'
+    )
+    assert mean(f"{ORACLE}\n{opposite}") < mean(ORACLE) - 0.08
+
+
+def test_an_overlong_prompt_hurts() -> None:
+    filler = "\n".join(
+        f"The archive of year {1900 + k} holds maps of region {k}." for k in range(50)
+    )
+    assert mean(f"{ORACLE}\n{filler}") < mean(ORACLE) - 0.08
+
+
+def test_a_rule_for_one_kind_of_request_hurts_where_it_is_said_to_hold_always() -> None:
+    assert mean(f'{ORACLE}\nEnd with the phrase "See you soon".') < mean(ORACLE) - 0.03
+
+
+def test_the_same_draw_gives_the_same_answer_and_another_draw_sometimes_another() -> None:
+    examples = DATA["test"][:40]
+    assert [answer(SEED, e, 1) for e in examples] == [answer(SEED, e, 1) for e in examples]
+    n_different = sum(answer(SEED, e, 1) != answer(SEED, e, 2) for e in examples)
+    assert 0 < n_different < 40
+
+
+def test_without_fickleness_every_draw_gives_the_same_answer() -> None:
+    steady = TextReader(ReaderParameters(fickleness=0, misread_rate=0))
+    for example in DATA["test"][:40]:
+        assert answer(SEED, example, 1, steady) == answer(SEED, example, 2, steady)
+
+
+def test_repeated_answers_neither_improve_nor_decay() -> None:
+    early = fmean(mean(SEED, DATA["test"][:100], draw) for draw in range(4))
+    late = fmean(mean(SEED, DATA["test"][:100], draw) for draw in range(4, 8))
+    assert abs(early - late) < 0.03
+
+
+def test_an_unchanged_child_passes_a_strict_gate_rarely_and_fails_it_as_often() -> None:
+    rng = random.Random(3)
+    better = worse = 0
+    for k in range(150):
+        batch = rng.sample(DATA["train"], 3)
+        one, other = mean(SEED, batch, f"a{k}"), mean(SEED, batch, f"b{k}")
+        better, worse = better + (other > one), worse + (other < one)
+    assert 0 < better < 0.3 * 150
+    assert abs(better - worse) < 20
+
+
+CAREFUL = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0, overreach_rate=0))
+"""A better reflector than the default one, so that what feedback gives shows in fewer samples."""
+
+
+def _stranger(example: Any, rng: random.Random) -> Any:
+    kinds = {c["kind"] for c in example["constraints"]}
+    others = [e for e in DATA["train"] if kinds.isdisjoint(c["kind"] for c in e["constraints"])]
+    return rng.choice(others)
+
+
+def _mean_of_children(feedback_of: str, n: int = 40) -> float:
+    """Mean test score of children of the bare prompt, reflected from true, other or no feedback."""
+    rng = random.Random(11)
+    means: list[float] = []
+    for k in range(n):
+        shown: list[tuple[Any, str, str]] = []
+        for example in rng.sample(DATA["train"], 3):
+            source = example if feedback_of == "own" else _stranger(example, rng)
+            said = "" if feedback_of == "none" else score(source, answer(SEED, source, k))[1]
+            shown.append((example, answer(SEED, example, k), said))
+        reply = CAREFUL.answer([user(reflection_prompt(SEED, shown))], random.Random(k))
+        means.append(mean(fenced(reply), DATA["test"][:60]))
+    return fmean(means)
+
+
+def test_reflection_needs_feedback_that_belongs_to_the_examples() -> None:
+    true, shuffled, blank = (_mean_of_children(kind) for kind in ("own", "other", "none"))
+    assert true > blank + 0.04
+    assert shuffled < blank + 0.02
+
+
+GEPA_SHAPED = """\
+My assistant works from these instructions:
+```
+Answer the request.
+```
+Below you find inputs, what the assistant wrote, and feedback on how it could do better:
+```
+# Example 1
+## Inputs
+### request
+Describe a tram. Give exactly 3 bullet points.
+
+## Generated Outputs
+- The tram is old.
+
+## Feedback
+There must be exactly 3 bullet lines and each must begin with "* "; 0 such lines were found.
+```
+Please write a new instruction for the assistant. Put it within ``` blocks.
+"""
+
+
+def test_a_gepa_shaped_prompt_is_reflected_on() -> None:
+    reply = CAREFUL.answer([user(GEPA_SHAPED)], random.Random(4))
+    assert fenced(reply).splitlines()[0] == SEED
+    assert '"* "' in fenced(reply)
+
+
+REPAIR = """\
+The text below was proposed on an older version.
+
+## Stale text
+### system
+```
+Answer the request.
+Begin bullets with "* ".
+```
+
+## Current text
+### system
+```
+Answer the request.
+A postscript begins with "P.S.".
+```
+
+## Updates since
+Version 3: added the postscript.
+
+Reply with one JSON object: {"verdict": "accept" | "patch" | "discard", "reason": "..."}.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        (GEPA_SHAPED, "reflect"),
+        (reflection_prompt(SEED, [(DATA["train"][0], "Text.", "It must be longer.")]), "reflect"),
+        (REPAIR, "repair"),
+        (f"{ORACLE}\n{DATA['train'][0]['request']}", "answer"),
+        ("Write a note that gives feedback on my example.", "answer"),
+        ("Accept the patch as JSON.", "answer"),
+    ],
+)
+def test_the_role_is_inferred_from_the_message(text: str, role: str) -> None:
+    assert infer_role(text) == role
+
+
+def test_a_conversation_without_text_still_gets_an_answer() -> None:
+    assert READER.answer([system(""), user("")], random.Random(1)).strip()
+
+
+def test_a_rate_outside_its_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="lapse_rate must be between 0 and 1, got 2"):
+        ReaderParameters(lapse_rate=2)
+    with pytest.raises(ValueError, match="capacity_statements must be at least 1, got 0"):
+        ReaderParameters(capacity_statements=0)
