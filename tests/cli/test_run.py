@@ -8,7 +8,7 @@ import pytest
 from flashevolve.cli.main import invoke
 from flashevolve.rundir import open_run
 from tests.cli.made import CANARY, jsonl, project, reply, rows, simulated
-from tests.fakes.endpoint import Endpoint
+from tests.fakes.endpoint import Endpoint, Received, Step, status
 
 Capture = pytest.CaptureFixture[str]
 
@@ -204,3 +204,23 @@ def test_without_json_the_result_is_in_words_with_a_warning_when_simulated(
     assert "4 examples" in out
     assert "3 examples" in out
     assert f"flashevolve best {tmp_path / 'r'}" in out
+
+
+def test_a_key_that_expires_before_the_test_split_stops_with_one_line_and_can_go_on(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    expired = True
+
+    def script(received: Received) -> Step:
+        on_test = received.body["messages"][-1]["content"].startswith("test ")
+        return status(401, "expired") if expired and on_test else reply(received)
+
+    with Endpoint(script) as endpoint:
+        config = project(tmp_path, endpoint.base_url)
+        assert invoke(["run", str(config), "--run-dir", str(tmp_path / "r")]) == 3
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "401" in next(line for line in err.splitlines() if line.startswith("error: "))
+        expired = False
+        assert invoke(["resume", str(tmp_path / "r"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["test_score"] is not None

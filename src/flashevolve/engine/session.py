@@ -24,6 +24,7 @@ from flashevolve.engine.repair import Repairer
 from flashevolve.engine.state import Codec, RunState
 from flashevolve.engine.usercode import UserCode
 from flashevolve.engine.workflow import Stage, Workflow
+from flashevolve.errors import RunStopped
 from flashevolve.llm.calls import CallService, Endpoint, Journal, Reuse, journal_of
 from flashevolve.llm.errors import Fatal, LLMError
 from flashevolve.llm.retry import RetryPolicy
@@ -227,6 +228,8 @@ class Session:
             if self._stop_requests > 1:
                 return False
             raise
+        except Fatal as error:
+            raise RunStopped(str(error)) from error
         return True
 
     async def _score_test(self, log: EventLog, funds: Funds, services: Services) -> None:
