@@ -110,6 +110,8 @@ class GapChecked:
     ticket: int
     gap: int
     verdict: Literal["continue", "discard", "repair"]
+    to: str | None
+    """Where the item was going, and goes after a repair that accepts it; None = to commit."""
     kind: Literal["gap_checked"] = "gap_checked"
 
 

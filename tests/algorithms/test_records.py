@@ -13,7 +13,8 @@ def test_a_record_holds_input_output_score_and_feedback() -> None:
         "x": Outcome(score=0.5, output="five", feedback="Off by one."),
     }
     assert records(examples, outcomes) == (
-        "# Example 1\n## Input\n### input\n2 + 2\n## Output\nfive\n## Feedback\nScore: 0.5\nOff by one.\n\n"
+        "# Example 1\n## Input\n### input\n2 + 2\n## Output\nfive\n"
+        "## Feedback\nScore: 0.5\nOff by one.\n\n"
         '# Example 2\n## Input\n### question\nWhere?\n### hints\n[\n  "a",\n  1\n]\n'
         '## Trace\n[\n  "looked"\n]\n## Output\n{\n  "place": "Ulm"\n}\n## Feedback\nScore: 0'
     )

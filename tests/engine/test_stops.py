@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from flashevolve import events as ev
-from flashevolve.engine.item import Goto, Item
+from flashevolve.engine.item import End, Goto, Item
 from flashevolve.engine.session import Session
 from flashevolve.engine.usercode import AsyncContext
-from flashevolve.engine.workflow import StageContext
+from flashevolve.engine.workflow import Setup, Stage, StageContext
 from flashevolve.errors import ConfigError, RunStopped, TaskError
 from flashevolve.llm.errors import Fatal, LLMError, Transient
-from flashevolve.llm.messages import Request
+from flashevolve.llm.messages import Request, user
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.task import Example
 from tests.fakes.runs import Bench
@@ -244,6 +244,71 @@ def test_five_steps_that_fail_alike_stop_the_run_with_one_line() -> None:
     assert "\n" not in ended.detail
     assert [e.outcome for e in bench.store.events(ev.ItemEnded)] == ["failed"] * 5
     check_closed(bench)
+
+
+class Unreadable(Deltas):
+    """Its curator never understands what the model says."""
+
+    async def curate(self, item: Item[Note], ctx: StageContext) -> Item[Note] | End:  # type: ignore[override]
+        await ctx.chat("reflect", [user("curate")])
+        return End("skipped", "cannot read the answer", useless=item.ticket != self.n_readable)
+
+    n_readable = 0
+
+
+def test_ten_useless_replies_in_a_row_stop_the_run_with_one_line() -> None:
+    bench = Bench(Unreadable)
+    stops = r"last 10 replies in stage 'curate' were of no use: cannot read.*max_output_tokens"
+    with pytest.raises(RunStopped, match=stops):
+        bench.run()
+    check_closed(bench)
+
+
+def test_one_reply_of_use_among_useless_ones_lets_the_run_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Unreadable, "n_readable", 8)
+    bench = Bench(lambda setup: Unreadable(setup, n=16), in_flight=1)
+    state = bench.run()
+    assert state.counters["skipped"] == 16
+
+
+class Shortcut(Reduction):
+    """Its gate lets every item past the last stage, straight to commit."""
+
+    name = "shortcut"
+
+    def __init__(self, setup: Setup, n: int = 20) -> None:
+        super().__init__(setup, n)
+        after = Stage[Note](name="after", run=self.never)
+        gate = replace(self.stages[-1], run=self.past, routes=("commit",))
+        self.stages = [*self.stages[:-1], gate, after]
+
+    async def past(self, item: Item[Note], ctx: StageContext) -> Goto[Note]:
+        return Goto("commit", item)
+
+    async def never(self, item: Item[Note], ctx: StageContext) -> Item[Note]:
+        raise AssertionError("the gate leads past this stage")
+
+
+def test_a_route_that_the_gate_chose_is_kept_through_a_repair() -> None:
+    bench = Bench(Shortcut, policy="reflective", in_flight=10, workers=10)
+    bench.run()
+    assert any(e.verdict == "accept" for e in bench.store.events(ev.ItemRepaired))
+
+
+def test_what_goes_wrong_at_the_deadline_is_what_the_run_raises() -> None:
+    bench = Bench(Deltas, deadline_s=2.0)
+    append = bench.store.append
+
+    def full(events: list[ev.Event], t_s: float) -> int:
+        if any(isinstance(e, ev.DrainStarted) for e in events):
+            raise OSError("no space left")
+        return append(events, t_s)
+
+    bench.store.append = full  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="no space left"):
+        bench.run()
 
 
 def test_a_step_that_failed_leaves_its_proposal_to_another() -> None:

@@ -11,7 +11,8 @@ an event; tasks only compute. Invariants, provable from the log alone:
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -33,7 +34,7 @@ from flashevolve.llm.calls import Journal
 from flashevolve.llm.errors import Fatal, LLMError
 from flashevolve.policies.budget import Amounts
 from flashevolve.policies.staleness import Staleness, updates_since
-from flashevolve.policies.stopping import FailureStreak
+from flashevolve.policies.stopping import USELESS_STREAK, FailureStreak
 
 Journals = Mapping[int, tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]]
 
@@ -105,6 +106,7 @@ class Engine:
         self._cancelling = False
         self._too_late = False
         self._failure: BaseException | None = None
+        self._useless = {s.name: FailureStreak("replies", USELESS_STREAK) for s in graph.stages}
         self._item_failures = {s.name: FailureStreak("items") for s in graph.stages}
         """By stage: rollouts that succeed say nothing about a reflecting model that is down."""
         self._queue_what_was_in_flight()
@@ -159,17 +161,27 @@ class Engine:
 
     def _deadline(self) -> None:
         self._too_late = True
-        self._log.drain("deadline", f"{self._options.deadline_s:g} s")
-        self._wake.set()
+        with self._failing():
+            self._log.drain("deadline", f"{self._options.deadline_s:g} s")
 
     def _end_of_grace(self) -> None:
         cut = list(self._tasks)
         self._let_go()
-        for ticket in cut:
-            self._finish(
-                self._visits.pop(ticket), "dropped", "deadline: cut at the end of the grace"
-            )
-        self._wake.set()
+        with self._failing():
+            for ticket in cut:
+                self._finish(
+                    self._visits.pop(ticket), "dropped", "deadline: cut at the end of the grace"
+                )
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Makes what a timer raises the run's failure: the event loop would only print it."""
+        try:
+            yield
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._wake.set()
 
     def _is_over(self) -> bool:
         if self._cancelling or (self._stopping and not self._tasks):
@@ -209,9 +221,8 @@ class Engine:
         """Takes queued items into stages; later stages first."""
         withheld = False
         for lane in self._board.backwards():
-            if self._is_doomed(lane):
-                continue
-            while (ticket := self._board.head(lane)) is not None:
+            # Asked for each item: the one before it may have begun a drain.
+            while not self._is_doomed(lane) and (ticket := self._board.head(lane)) is not None:
                 flight = self._state.in_flight[ticket]
                 stage = self._graph.stage(lane.name)
                 needs = flight.still_needed(stage.needs(flight.item, self._state.pool))
@@ -335,6 +346,7 @@ class Engine:
 
     def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
         self._item_failures[visit.stage].succeeded()
+        self._watch_replies(visit.stage, result)
         match result:
             case Verdict():
                 self._after_repair(item, visit, result)
@@ -350,6 +362,16 @@ class Engine:
                 raise TypeError(
                     f"stage {stage.name!r} must return an Item, Goto or End, got {result!r:.80}"
                 )
+
+    def _watch_replies(self, stage: str, result: Any) -> None:
+        """Stops the run where a model's replies are of no use again and again."""
+        streak = self._useless[stage]
+        if not getattr(result, "useless", False):
+            streak.succeeded()
+        elif streak.failed("useless"):
+            what = f"the last {streak.n} replies in stage {stage!r} were of no use: {result.reason}"
+            hint = "Does the model follow its prompt? Is max_output_tokens large enough?"
+            self._fail(RunStopped(f"{what}. {hint} {GO_ON}"))
 
     def _require_route(self, stage: Stage[Any], to: str) -> None:
         if to not in (*stage.routes, self._graph.following(stage.name) or COMMIT):
@@ -377,7 +399,9 @@ class Engine:
         staleness = self._options.staleness
         gap = staleness.gap(self._state.updates, item)
         verdict = staleness.verdict(gap, item.repairs)
-        checked: list[ev.Event] = [ev.GapChecked(ticket=item.ticket, gap=gap, verdict=verdict)]
+        checked: list[ev.Event] = [
+            ev.GapChecked(ticket=item.ticket, gap=gap, verdict=verdict, to=to)
+        ]
         if verdict == "discard":
             reason = f"gap {gap} > {staleness.delta_max}"
             self._finish(visit, "discarded", reason, extra=checked, counts=stage.counts)
@@ -393,7 +417,8 @@ class Engine:
             return
         stamped = replace(item, version=said.version, repairs=item.repairs + 1)
         if said.base is None or said.artifact is None:
-            self._onward(visit, stamped, self._graph.following(REPAIR), [repaired], None)
+            bound_for = self._state.in_flight[item.ticket].bound_for
+            self._onward(visit, stamped, bound_for, [repaired], None)
             return
         payload = self._workflow.patched(stamped, said.base, said.artifact)
         moved = replace(stamped, payload=payload, lineage=(said.base.id,))

@@ -1,7 +1,8 @@
 """Funds: tokens and dollars, waited for one request at a time.
 
 A request that does not fit now waits until a settlement makes room; one that can never fit raises.
-Waiters hold neither a reservation nor a slot, and are served in the order in which they came.
+Waiters hold neither a reservation nor a slot. A settlement wakes them all, and the limiter's order
+decides who tries first; there are seldom more of them than requests in flight.
 """
 
 import asyncio

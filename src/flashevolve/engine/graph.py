@@ -34,7 +34,7 @@ class Graph:
     def following(self, name: str) -> str | None:
         """Returns the stage after `name`, repair left out; None after the last."""
         names = [stage.name for stage in self.stages if stage.name != REPAIR]
-        at = names.index(self.gate if name == REPAIR else name) + 1
+        at = names.index(name) + 1
         return names[at] if at < len(names) else None
 
     @property

@@ -46,6 +46,9 @@ class End:
 
     outcome: EndedByStage
     reason: str
+    useless: bool = False
+    """True if a model's reply was of no use: data once, a cause if it goes on. Many in a row in one
+    stage stop the run."""
 
 
 @dataclass(frozen=True)

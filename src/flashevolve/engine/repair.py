@@ -37,6 +37,8 @@ class Verdict:
     """The patched artifact; only with `patch`."""
     n_shown: int = 0
     n_cut: int = 0
+    useless: bool = False
+    """True if no verdict could be read; it then counts as discard."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,12 @@ class Repairer:
                 n_cut=n_cut,
             )
         return Verdict(
-            verdict="discard", reason=reason, version=version, n_shown=len(shown), n_cut=n_cut
+            verdict="discard",
+            reason=reason,
+            version=version,
+            n_shown=len(shown),
+            n_cut=n_cut,
+            useless=True,
         )
 
     def _capped(self, updates: Sequence[Update]) -> tuple[list[Update], int]:

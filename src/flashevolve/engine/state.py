@@ -42,6 +42,8 @@ class InFlight:
     n_prepaid: int = 0
     """Outcomes of this visit that were recorded and booked before a process died."""
     spent: dict[Resource, float] = field(default_factory=lambda: dict(NOTHING))
+    bound_for: str | None = None
+    """Where it was going when its gap was checked; None = to commit."""
 
     @property
     def visit(self) -> int:
@@ -133,9 +135,9 @@ class RunState:
     def _fold(self, event: Any) -> None:
         raise TypeError(f"unknown event {type(event).__name__}")
 
-    @_fold.register(ev.GapChecked)
-    def _only_informs(self, event: Any) -> None:
-        pass
+    @_fold.register
+    def _gap_checked(self, event: ev.GapChecked) -> None:
+        self.in_flight[event.ticket].bound_for = event.to
 
     @_fold.register
     def _outcome_recorded(self, event: ev.OutcomeRecorded) -> None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 STREAK = 5
 """Failures alike, one after the other, that stop a run."""
+USELESS_STREAK = 10
+"""Replies of no use, one after the other, that stop a run. Twice the other: a weak model may well
+fail every fifth time, and then ten in a row come once in ten million."""
 
 
 @dataclass

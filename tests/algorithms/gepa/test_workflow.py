@@ -174,7 +174,8 @@ def test_a_refused_truncated_or_empty_answer_skips_the_step(error: LLMError) -> 
         raise error
 
     ctx.answer = refuse
-    assert next_step(workflow, ctx) == End("skipped", "no new text from the reflecting model: no")
+    reason = "no new text from the reflecting model: no"
+    assert next_step(workflow, ctx) == End("skipped", reason, useless=True)
 
 
 def test_a_proposal_identical_to_any_candidate_is_a_no_op() -> None:

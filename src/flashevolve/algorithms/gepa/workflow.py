@@ -112,7 +112,7 @@ class GEPAWorkflow(Workflow[Step]):
         try:
             texts = await ctx.map(rewrite, step.components)
         except (ReplyError, Refused, Truncated, Empty) as error:
-            return End("skipped", f"no new text from the reflecting model: {error}")
+            return End("skipped", f"no new text from the reflecting model: {error}", useless=True)
         child = parent.replace(texts)
         return _no_op(child, ctx.pool) or item.with_payload(child=child.to_json())
 
