@@ -136,9 +136,7 @@ def test_unknown_usage_settles_at_the_whole_reservation() -> None:
 def test_an_endpoint_that_counts_more_than_was_reserved_is_booked_and_named() -> None:
     rig = Rig(limits={"tokens": 1000}, max_output_tokens=5)
     run(rig.ask("hello"))
-    assert rig.settled[0].error == (
-        "model-0 counted 10 + 8 tokens, more than the 37 + 5 reserved"
-    )
+    assert rig.settled[0].error == ("model-0 counted 10 + 8 tokens, more than the 37 + 5 reserved")
     assert rig.settled[0].status == "ok"
     assert rig.state.ledger.spent["tokens"] == 18
 

@@ -239,10 +239,12 @@ class Limits(Table):
     """Items that wait before a stage; absent = twice workers."""
     threads: Count | None = None
     """Threads for user functions that are not async; absent = concurrency."""
-    retries: Annotated[int, Strict(), Ge(0)] = 5
-    """Times that a request is sent again after a 429, a 5xx, a time-out or a lost connection."""
+    retries: Annotated[int, Strict(), Ge(0)] = 12
+    """Times that a request is sent again after a 5xx, a time-out or a lost connection; after a
+    429 it is sent again until the waits add up to 900 seconds."""
     retry_wait_s: Amount = 1.0
-    """Seconds before the first retry, where the endpoint asks for none; it doubles each time."""
+    """Seconds before the first retry, where the endpoint asks for none; it doubles each time, up
+    to 60."""
 
     @property
     def max_in_flight(self) -> int:
