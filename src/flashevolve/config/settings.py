@@ -15,8 +15,9 @@ from annotated_types import Ge, Gt, Le, Len, MinLen
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError
 from pydantic.dataclasses import dataclass
 
-from flashevolve.config.explain import explain, holds_secret
+from flashevolve.config.explain import explain
 from flashevolve.errors import ConfigError
+from flashevolve.llm.secrets import HIDDEN, holds_secret
 
 T = TypeVar("T")
 
@@ -66,10 +67,6 @@ def _variable(name: str | None) -> str | None:
             "the key itself belongs into that variable, never into a configuration"
         )
     return name or None
-
-
-HIDDEN = "<hidden>"
-"""Stands in what is recorded for a value that may be a key; every header's may be."""
 
 
 def _not_hidden(table: dict[str, T]) -> dict[str, T]:
