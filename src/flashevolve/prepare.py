@@ -208,7 +208,7 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         score=task.score,
         roles=roles,
         minimum=workflow.minimum(),
-        price_known=lambda model: price_of(model) is not None,
+        price_known=lambda model: price_of(model, local_is_free=False) is not None,
         metered=task.metered,
         own_run=task.run is not None,
     )
