@@ -4,15 +4,50 @@ from flashevolve.llm.messages import Request, user
 from flashevolve.llm.record import request_to_json
 from flashevolve.llm.secrets import HIDDEN, holds_secret, secrets_of, without_secrets
 
-SECRET = (
-    "key api_key api-key apikey apiKey APIKey x-api-key Ocp-Apim-Subscription-Key token Token "
-    "access_token accessToken authtoken client_secret secret secrets password Authorization "
-    "auth Proxy-Authorization X-Amz-Signature sig credentials Cookie"
-).split()
-PLAIN = (
-    "max_tokens min_tokens max_completion_tokens top_k key_env tokens stop_token_ids author "
-    "prompt_cache_key monkey skip_special_tokens keyword api-version tokenizer design secretary"
-).split()
+SECRET = [
+    "key",
+    "api_key",
+    "api-key",
+    "apikey",
+    "apiKey",
+    "APIKey",
+    "x-api-key",
+    "Ocp-Apim-Subscription-Key",
+    "token",
+    "Token",
+    "access_token",
+    "accessToken",
+    "authtoken",
+    "client_secret",
+    "secret",
+    "secrets",
+    "password",
+    "Authorization",
+    "auth",
+    "Proxy-Authorization",
+    "X-Amz-Signature",
+    "sig",
+    "credentials",
+    "Cookie",
+]
+PLAIN = [
+    "max_tokens",
+    "min_tokens",
+    "max_completion_tokens",
+    "top_k",
+    "key_env",
+    "tokens",
+    "stop_token_ids",
+    "author",
+    "prompt_cache_key",
+    "monkey",
+    "skip_special_tokens",
+    "keyword",
+    "api-version",
+    "tokenizer",
+    "design",
+    "secretary",
+]
 
 
 @pytest.mark.parametrize("name", SECRET)

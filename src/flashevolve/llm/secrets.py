@@ -39,7 +39,11 @@ def secrets_of(node: Any) -> list[str]:
             for name, value in node.items()
             for text in (_texts(value) if holds_secret(name) else secrets_of(value))
         ]
-    return [text for item in node for text in secrets_of(item)] if isinstance(node, list | tuple) else []
+    return (
+        [text for item in node for text in secrets_of(item)]
+        if isinstance(node, list | tuple)
+        else []
+    )
 
 
 def _texts(node: Any) -> list[str]:
