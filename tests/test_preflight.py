@@ -78,7 +78,7 @@ def test_what_is_right_passes(budget: Budget) -> None:
         (
             {"budget": Budget(usd=1), "price_known": False},
             r"^budget\.usd: expected a known price for every model, found none for 'unpriced' "
-            r"\(role reflect\)\. Give it: --models\.reflect\.price '\{input_usd_per_mtok = ",
+            r"\(role reflect\)\. Give it, 0 if it is free: --models\.reflect\.price ",
         ),
         ({"budget": Budget(usd=1), "metered": False}, r"^budget\.usd: .* client of its own"),
         ({"budget": Budget(tokens=1), "metered": False}, r"^budget\.tokens: .* client of its own"),

@@ -1,15 +1,17 @@
 """What is checked once settings, data and code are at hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from flashevolve.config import Budget, Model, resolve
+from flashevolve.config import Budget, Model, Price, resolve
 from flashevolve.data.loaders import load_splits
 from flashevolve.errors import ConfigError
 from flashevolve.prepare import prepare
 
-LOCAL = Model("local", base_url="http://127.0.0.1:1/v1")
+FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
+LOCAL = Model("local", base_url="http://127.0.0.1:1/v1", price=FREE)
 UNPRICED = Model("unpriced", base_url="https://models.example/v1")
 
 
@@ -28,6 +30,17 @@ def prepared(models: dict[str, Model], budget: Budget) -> Any:
         run=lambda artifact, example, ctx: ctx.chat("task", "x").text,
         score=lambda example, output: 1.0,
     )
+
+
+def test_a_money_budget_wants_a_price_for_a_local_server_which_may_be_a_proxy() -> None:
+    proxied = replace(LOCAL, price=None)
+    own = dict.fromkeys(("task", "reflect", "repair"), proxied)
+    with pytest.raises(ConfigError, match=r"found none for 'local' .* Give it, 0 if it is free"):
+        prepared(own, Budget(usd=1))
+    assert prepared(own, Budget(tokens=100_000)).prices["local"].input_usd_per_mtok == 0
+    listed = replace(proxied, name="gpt-4o-mini")
+    own = dict.fromkeys(own, listed)
+    assert prepared(own, Budget(usd=1)).prices["gpt-4o-mini"].input_usd_per_mtok == 0.15
 
 
 def test_a_money_budget_wants_the_price_of_every_model_that_user_code_may_ask() -> None:

@@ -92,7 +92,7 @@ def check_prices(
             if not price_known(model):
                 raise ConfigError(
                     f"budget.usd: expected a known price for every model, found none for "
-                    f"{model.name!r} (role {role}). Give it: --models.{role}.price "
+                    f"{model.name!r} (role {role}). Give it, 0 if it is free: --models.{role}.price "
                     f"'{{input_usd_per_mtok = 0.1, output_usd_per_mtok = 0.4}}', or limit "
                     f"--budget.tokens instead"
                 )

@@ -21,6 +21,7 @@ from flashevolve.events import RunStarted
 from flashevolve.llm.calls import Endpoint, Reuse
 from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.limiter import Limiter
+from flashevolve.llm.messages import json_bound_tokens
 from flashevolve.llm.prices import Price
 from flashevolve.llm.registry import account, connect
 from flashevolve.llm.registry import price as price_of
@@ -122,6 +123,7 @@ class Prepared:
                     "temperature": model.temperature,
                     "reasoning_effort": model.reasoning_effort,
                 },
+                extra_input_tokens=json_bound_tokens(model.extra_body) if model.extra_body else 0,
                 weight=model.weight,
                 deadline=TailDeadline(model.timeout_s),
             )
@@ -206,7 +208,7 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         score=task.score,
         roles=roles,
         minimum=workflow.minimum(),
-        price_known=lambda model: price_of(model) is not None,
+        price_known=lambda model: price_of(model, local_is_free=False) is not None,
         metered=task.metered,
         own_run=task.run is not None,
     )

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from flashevolve.config.explain import SHOWN_CHARS, dotted, explain, holds_secret, shown
+from flashevolve.config.explain import SHOWN_CHARS, dotted, explain, shown
 
 
 class Shape(BaseModel):
@@ -47,14 +47,3 @@ def test_values_are_shown_short_and_tables_not_at_all() -> None:
 
 def test_places_are_written_as_keys() -> None:
     assert dotted(("data", "split", 1)) == "data.split[1]"
-
-
-@pytest.mark.parametrize(
-    ("name", "secret"),
-    [
-        ("api_key", True), ("x-api-key", True), ("Authorization", True), ("access_token", True),
-        ("password", True), ("max_tokens", False), ("top_k", False), ("key_env", False),
-    ],
-)  # fmt: skip
-def test_names_tell_what_may_be_a_key(name: str, secret: bool) -> None:
-    assert holds_secret(name) == secret

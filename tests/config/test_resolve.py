@@ -170,7 +170,12 @@ def test_what_is_dumped_holds_no_header_and_no_key() -> None:
             "model": {
                 "name": "m",
                 "extra_headers": {"X-Any": "CANARY"},
-                "extra_body": {"top_k": 3, "max_tokens": 5, "auth": [{"api_key": "CANARY"}]},
+                "extra_body": {
+                    "top_k": 3,
+                    "max_tokens": 5,
+                    "via": [{"api_key": "CANARY"}],
+                    "token": "CANARY",
+                },
             },
             "models": {"task": [{"extra_headers": {"Authorization": "CANARY"}}, "b"]},
         }

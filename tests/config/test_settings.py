@@ -62,6 +62,8 @@ def test_a_wrong_model_is_one_line(wrong: dict[str, object], message: str) -> No
         {"key_env": "gsk_CANARY"},
         {"base_url": "https://me:CANARY@host/v1"},
         {"base_url": "https://host/v1?api-key=CANARY"},
+        {"base_url": "http://x/v1?key=CANARY"},
+        {"base_url": "http://x/v1?api-version=1&Token=CANARY"},
         {"extra_headers": {"Authorization": ["CANARY"]}},
         {"extra_headers": "CANARY"},
         {"extra_body": "CANARY"},

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from flashevolve.artifact import Artifact
-from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode, as_messages
+from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode
 from flashevolve.errors import TaskError
-from flashevolve.llm.messages import Message, Reply, user
+from flashevolve.llm.messages import Reply
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.task import Example
 from tests.fakes.runs import Bench
@@ -116,14 +116,6 @@ def test_exceptions_of_user_code_pass_unchanged() -> None:
 
     with pytest.raises(LookupError, match="gold"):
         called(broken)
-
-
-def test_messages_are_a_string_ours_or_the_usual_dicts() -> None:
-    assert as_messages("hi") == [user("hi")]
-    turns: list[Any] = [{"role": "system", "content": "s"}, user("u")]
-    assert as_messages(turns) == [Message(role="system", content="s"), user("u")]
-    with pytest.raises(TaskError, match=r"a message is a dict with 'role' and 'content', got 'x'"):
-        as_messages(["x"])  # type: ignore[list-item]
 
 
 def test_a_thread_whose_evaluation_was_cancelled_asks_nothing_more() -> None:

@@ -133,6 +133,21 @@ def test_unknown_usage_settles_at_the_whole_reservation() -> None:
     assert rig.state.ledger.spent["tokens"] == rig.reserved[0].tokens
 
 
+def test_an_endpoint_that_counts_more_than_was_reserved_is_booked_and_named() -> None:
+    rig = Rig(limits={"tokens": 1000}, max_output_tokens=5)
+    run(rig.ask("hello"))
+    assert rig.settled[0].error == ("model-0 counted 10 + 8 tokens, more than the 37 + 5 reserved")
+    assert rig.settled[0].status == "ok"
+    assert rig.state.ledger.spent["tokens"] == 18
+
+
+def test_what_the_configured_extra_body_may_add_is_reserved() -> None:
+    rig = Rig()
+    object.__setattr__(rig.calls._endpoints["task"][0], "extra_input_tokens", 1000)
+    run(rig.ask("hello"))
+    assert rig.reserved[0].tokens == 1000 + 5 + 2 * 16 + 100
+
+
 def test_every_attempt_is_reserved_and_settled_on_its_own() -> None:
     rig = Rig(scripted(RateLimited("429"), Transient("lost", billed_unknown=True), "fine"))
     assert run(rig.ask("hello")).text == "fine"

@@ -238,6 +238,7 @@ BAD_STATUS_LINE = Step(headers={"content-length": "x"})
     [
         ("", {"api_key": CANARY}),
         (f"?api-version=1&key={CANARY}", {}),
+        ("", {"extra_body": {"via": {"token": CANARY}}}),
         ("", {"extra_headers": {"authorization": f"Bearer {CANARY}"}}),
     ],
 )

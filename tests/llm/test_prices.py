@@ -48,8 +48,14 @@ def test_a_list_price_is_believed_only_where_it_is_charged(host: str, known: boo
     assert (lookup("gpt-4o", host=host) is not None) is known
 
 
-def test_a_local_host_is_free_whatever_the_model() -> None:
+def test_a_local_host_is_free_but_for_what_a_vendor_lists() -> None:
     assert lookup("anything", host="192.168.1.7") == FREE
+    assert lookup("gpt-4o", host="127.0.0.1") == lookup("gpt-4o") != FREE
+
+
+def test_where_money_counts_an_unlisted_model_on_a_local_host_is_unknown() -> None:
+    assert lookup("anything", host="127.0.0.1", local_is_free=False) is None
+    assert lookup("gpt-4o", host="127.0.0.1", local_is_free=False) == lookup("gpt-4o")
 
 
 @patient

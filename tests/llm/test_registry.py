@@ -105,7 +105,11 @@ def test_prices_come_from_the_spec_the_host_or_the_table() -> None:
     assert price(Spec("gpt-4o", price=mine)) == mine
     assert price(Spec("openai/gpt-4o")) == lookup("gpt-4o")
     assert price(Spec("openrouter/openai/gpt-4o")) == lookup("gpt-4o")
-    assert price(Spec("gpt-4o", "http://127.0.0.1:8000/v1")) == FREE
+    assert price(Spec("gpt-4o", "http://127.0.0.1:4000/v1")) == lookup("gpt-4o")
+    assert price(Spec("Qwen/Qwen3-8B", "http://127.0.0.1:8000/v1")) == FREE
+    assert price(Spec("Qwen/Qwen3-8B", "http://gpu/v1"), local_is_free=False) is None
+    assert price(Spec("ollama/qwen3"), local_is_free=False) is None
+    assert price(Spec("sim/h100"), local_is_free=False) == FREE
     assert price(Spec("gpt-4o", "https://reseller.example.com/v1")) is None
     assert price(Spec("openai/nobody-knows")) is None
     assert price(Spec("sim/h100")) == FREE

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 import pytest
@@ -13,7 +14,9 @@ from flashevolve.llm.messages import Reply, Request, user
 from flashevolve.llm.retry import RetryPolicy, with_retries
 from tests.fakes.endpoint import HANG_UP, Endpoint, answer, rate_limited, status
 from tests.fakes.patience import patient
+from tests.fakes.runs import Bench
 from tests.fakes.time_travel import run
+from tests.fakes.workflows import Reduction
 
 OK = Reply(text="ok")
 
@@ -82,11 +85,44 @@ def test_what_no_retry_can_mend_is_raised_at_once(error: Exception) -> None:
     assert attempt.numbers == [1]
 
 
+def test_429s_cost_no_attempt_but_only_the_time_slept() -> None:
+    policy = RetryPolicy(max_attempts=2, first_wait_s=20.0, max_wait_s=20.0, max_total_s=200.0)
+    assert len(times([RateLimited("x")] * 8 + [Transient("y")], policy)) == 10
+    attempt = Flaky(*[RateLimited(str(n)) for n in range(1, 99)])
+
+    async def scenario() -> float:
+        with pytest.raises(RateLimited, match=r"^13$"):
+            await with_retries(attempt, policy, Random(0))
+        return asyncio.get_running_loop().time()
+
+    assert 180 <= run(scenario()) <= 200
+
+
+def test_a_slow_queue_takes_nothing_from_the_time_for_429s() -> None:
+    async def queued(number: int) -> Reply:
+        await asyncio.sleep(2000.0)
+        if number < 5:
+            raise RateLimited("x")
+        return OK
+
+    assert run(with_retries(queued, RetryPolicy(), Random(0))) is OK
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_default_patience_survives_a_restart_of_three_minutes(seed: int) -> None:
+    async def restarting(number: int) -> Reply:
+        if asyncio.get_running_loop().time() < 180.0:
+            raise Transient("connection refused")
+        return OK
+
+    assert run(with_retries(restarting, RetryPolicy(), Random(seed))) is OK
+
+
 def test_attempts_are_bounded_and_the_last_error_leaves_unchanged() -> None:
     errors: list[LLMError] = [Transient(str(n), billed_unknown=True) for n in range(1, 9)]
     attempt = Flaky(*errors)
     with pytest.raises(Transient, match="6") as caught:
-        run(with_retries(attempt, RetryPolicy(), Random(0)))
+        run(with_retries(attempt, RetryPolicy(max_attempts=6), Random(0)))
     assert caught.value is errors[5]
     assert caught.value.__cause__ is None
     assert attempt.numbers == [1, 2, 3, 4, 5, 6]
@@ -150,3 +186,42 @@ def test_a_wait_is_never_shorter_than_the_hint_nor_much_longer(
     policy = RetryPolicy()
     wait_s = policy.wait_s(attempt, hint_s, Random(seed))
     assert (hint_s or 0.0) < wait_s <= (hint_s or 0.0) + policy.max_wait_s
+
+
+class Quota:
+    """Answers so many requests in any minute; refuses the rest with a 429 without a hint."""
+
+    def __init__(self, per_minute: int) -> None:
+        self.per_minute = per_minute
+        self.answered_s: list[float] = []
+        self.n_refused = 0
+
+    def __call__(self, request: Request, rng: Random) -> str | LLMError:
+        now_s = asyncio.get_running_loop().time()
+        if sum(at_s > now_s - 60.0 for at_s in self.answered_s) >= self.per_minute:
+            self.n_refused += 1
+            return RateLimited("requests per minute")
+        self.answered_s.append(now_s)
+        return f"answer {rng.random()}"
+
+
+@pytest.mark.parametrize("per_minute", [20, 60, 200])
+def test_a_whole_run_lives_with_a_quota_by_the_minute(per_minute: int) -> None:
+    quota = Quota(per_minute)
+    bench = Bench(
+        partial(Reduction, n=4),
+        answer=quota,
+        latency_s=lambda rng: 1.0 + rng.random(),
+        concurrency=64,
+        in_flight=64,
+        n_val=60,
+        retry=RetryPolicy(),
+    )
+    state = bench.run()
+    assert (bench.reason, state.counters["failed"]) == ("finished", 0)
+    n = len(quota.answered_s)
+    assert n >= 240
+    # No better than the quota allows, and no more than three times slower.
+    allowed_s = 60.0 * (n / per_minute - 1)
+    assert allowed_s <= bench.store.records[-1].t_s <= 3 * allowed_s + 120.0
+    assert quota.n_refused < 3 * n

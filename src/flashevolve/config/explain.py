@@ -9,13 +9,13 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashevolve.errors import ConfigError, nearest
+from flashevolve.llm.secrets import holds_secret
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
 Loc = tuple[int | str, ...]
 
-_SECRET = re.compile(r"(api[-_]?key|secret|password|authorization|access[-_]?token)$", re.I)
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument", "unexpected_positional_argument")
 _MISSING = ("missing", "missing_argument")
 _PRIVATE = ("key_env", "base_url", "extra_headers", "extra_body")
@@ -33,11 +33,6 @@ _PLAIN = (
 """Pydantic's words -> those of a user of TOML; the first that fits is replaced."""
 SHOWN_CHARS = 60
 """Longest repeat of a found value: enough to recognise it, short enough for one line."""
-
-
-def holds_secret(name: str) -> bool:
-    """Whether a field of this name usually holds a key or a password."""
-    return bool(_SECRET.search(name))
 
 
 def dotted(loc: Iterable[int | str]) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from flashevolve.algorithms.registry import ALGORITHMS, algorithm_class, name_of, table_name
-from flashevolve.config.explain import Loc, dotted, explain, holds_secret, shown
-from flashevolve.config.settings import HIDDEN, Model, Price, Settings, field_names
+from flashevolve.config.explain import Loc, dotted, explain, shown
+from flashevolve.config.settings import Model, Price, Settings, field_names
 from flashevolve.config.tree import Tree, key_path
 from flashevolve.errors import ConfigError
+from flashevolve.llm.secrets import HIDDEN, without_secrets
 
 PATHS = {"data": ("train", "val", "test", "path"), "run": ("dir", "reuse")}
 """Keys that hold paths, which the file's directory or, from the command line, ours completes."""
@@ -181,7 +182,7 @@ def dump(settings: Settings) -> dict[str, Any]:
     models = [tree["model"], *(model for role in tree["models"].values() for model in role)]
     for model in filter(None, models):
         model["extra_headers"] = dict.fromkeys(model["extra_headers"], HIDDEN)
-        model["extra_body"] = _without_secrets(model["extra_body"])
+        model["extra_body"] = without_secrets(model["extra_body"])
     for role, own in tree["models"].items():
         short = [_without_inherited(model, tree["model"] or {}) for model in own]
         tree["models"][role] = short[0] if len(short) == 1 else short
@@ -199,9 +200,3 @@ def _without_inherited(model: Tree, default: Tree) -> Tree:
         or value != default[key]
         or (key == "price" and own_price)
     }
-
-
-def _without_secrets(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {k: HIDDEN if holds_secret(k) else _without_secrets(v) for k, v in node.items()}
-    return [_without_secrets(item) for item in node] if isinstance(node, list) else node

@@ -15,8 +15,9 @@ from annotated_types import Ge, Gt, Le, Len, MinLen
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError
 from pydantic.dataclasses import dataclass
 
-from flashevolve.config.explain import explain, holds_secret
+from flashevolve.config.explain import explain
 from flashevolve.errors import ConfigError
+from flashevolve.llm.secrets import HIDDEN, holds_secret
 
 T = TypeVar("T")
 
@@ -66,10 +67,6 @@ def _variable(name: str | None) -> str | None:
             "the key itself belongs into that variable, never into a configuration"
         )
     return name or None
-
-
-HIDDEN = "<hidden>"
-"""Stands in what is recorded for a value that may be a key; every header's may be."""
 
 
 def _not_hidden(table: dict[str, T]) -> dict[str, T]:
@@ -239,10 +236,12 @@ class Limits(Table):
     """Items that wait before a stage; absent = twice workers."""
     threads: Count | None = None
     """Threads for user functions that are not async; absent = concurrency."""
-    retries: Annotated[int, Strict(), Ge(0)] = 5
-    """Times that a request is sent again after a 429, a 5xx, a time-out or a lost connection."""
+    retries: Annotated[int, Strict(), Ge(0)] = 12
+    """Times that a request is sent again after a 5xx, a time-out or a lost connection; after a
+    429 it is sent again until the waits add up to 900 seconds."""
     retry_wait_s: Amount = 1.0
-    """Seconds before the first retry, where the endpoint asks for none; it doubles each time."""
+    """Seconds before the first retry, where the endpoint asks for none; it doubles each time, up
+    to 60."""
 
     @property
     def max_in_flight(self) -> int:

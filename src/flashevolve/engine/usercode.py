@@ -8,18 +8,18 @@ made on the loop while the thread waits. In virtual time the loop itself hands t
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
 from flashevolve.artifact import Artifact
 from flashevolve.errors import TaskError
-from flashevolve.llm.messages import Message, Reply, user
+from flashevolve.llm.dicts import MessagesLike, as_messages
+from flashevolve.llm.messages import Message, Reply
 from flashevolve.task import Example
 
 T = TypeVar("T")
-MessagesLike = str | Sequence[Message | Mapping[str, Any]]
 
 
 class Ask(Protocol):
@@ -30,21 +30,6 @@ class Ask(Protocol):
     ) -> Coroutine[Any, Any, Reply]:
         """Asks a model of `role`."""
         ...
-
-
-def as_messages(messages: MessagesLike) -> list[Message]:
-    """Accepts a string, our messages, or the usual dicts with `role` and `content`."""
-    if isinstance(messages, str):
-        return [user(messages)]
-    turns = []
-    for turn in messages:
-        if isinstance(turn, Message):
-            turns.append(turn)
-        elif isinstance(turn, Mapping) and {"role", "content"} <= set(turn):
-            turns.append(Message(role=turn["role"], content=turn["content"]))
-        else:
-            raise TaskError(f"a message is a dict with 'role' and 'content', got {turn!r:.80}")
-    return turns
 
 
 class AsyncContext:

@@ -48,6 +48,8 @@ class Endpoint:
     """None = unknown; then no budget in dollars is possible."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `Request` that the configuration sets."""
+    extra_input_tokens: int = 0
+    """What the configured `extra_body`, which no request shows, may add to each request."""
     weight: float = 1.0
     deadline: TailDeadline = field(default_factory=lambda: TailDeadline(600.0))
     """Follows this endpoint's latencies; its cap is the configured time-out."""
@@ -173,7 +175,8 @@ class CallService:
         origin, endpoint, request = call.origin, call.endpoint, call.request
         loop = asyncio.get_running_loop()
         asked_s = loop.time()
-        bound_in, bound_out = request.input_bound_tokens, request.max_output_tokens
+        bound_in = request.input_bound_tokens + endpoint.extra_input_tokens
+        bound_out = request.max_output_tokens
         worst_usd = endpoint.cost_usd(bound_in, bound_out)
         worst = Usage(calls=1, tokens_in=bound_in, tokens_out=bound_out, usd=worst_usd)
         await self._slot(endpoint.limiter, origin.priority, worst)
@@ -273,6 +276,8 @@ class _Settlement:
 
     def _settle(self, status: str, reply: Reply | None, error: str | None, unknown: bool) -> None:
         usage, known = self._usage(reply, unknown)
+        # An error's text is left as it is: a resume raises it again, and may not find another.
+        error = self._overrun(usage) if error is None else error
         self._log.append(
             ev.CallSettled(
                 call=self._call,
@@ -287,6 +292,15 @@ class _Settlement:
             )
         )
         self._funds.settled()
+
+    def _overrun(self, usage: Usage) -> str | None:
+        """Returns a line if the endpoint counted more than was set aside, which funds then lack."""
+        if usage.tokens_in <= self._worst.tokens_in and usage.tokens_out <= self._worst.tokens_out:
+            return None
+        return (
+            f"{self._endpoint.label} counted {usage.tokens_in} + {usage.tokens_out} tokens, more "
+            f"than the {self._worst.tokens_in} + {self._worst.tokens_out} reserved"
+        )
 
     def _usage(self, reply: Reply | None, unknown: bool) -> tuple[Usage, bool]:
         if reply is not None and reply.tokens_in is not None and reply.tokens_out is not None:

@@ -4,7 +4,7 @@ import ipaddress
 
 
 def is_local(host: str) -> bool:
-    """True for this machine and private networks, where nobody sends a bill.
+    """True for this machine and private networks; a server there may pass on what is sent to it.
 
     A name without a dot (a container, a machine in the same rack) cannot be a public one.
     """

@@ -4,7 +4,6 @@ One request, one answer or one typed error: no retry, no limit, no count. No key
 `repr` or exception, nor in a reply of an endpoint that echoes what it got.
 """
 
-import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from flashevolve.llm.errors import Fatal, LLMError, Transient
 from flashevolve.llm.failures import Where, from_status
 from flashevolve.llm.hosts import is_local
 from flashevolve.llm.messages import Reply, Request
+from flashevolve.llm.secrets import holds_secret, secrets_of
 from flashevolve.llm.session import SessionLease
 from flashevolve.llm.wire import (
     MaxTokensField,
@@ -63,13 +63,13 @@ class HTTPModel:
             raise ConfigError(f"model {name!r}: {problem}")
         self.name = name
         self._url = _chat_url(parts)
+        self._extra_body = dict(extra_body or {})
         self._where = Where(
             endpoint=f"{parts.scheme}://{parts.netloc}{parts.path}", model=name, key_env=key_env
         )
         self._headers = _headers(parts.hostname or "", api_key, key_env, extra_headers or {})
-        self._secrets = _secrets(api_key, extra_headers or {}, parts.query)
+        self._secrets = _secrets(api_key, extra_headers or {}, parts.query, self._extra_body)
         self._proxy = _proxy(parts)
-        self._extra_body = dict(extra_body or {})
         self._send_seed = send_seed
         self._tokens_field = max_tokens_field_name or max_tokens_field(name)
         self._session = session
@@ -234,12 +234,14 @@ def _headers(
     return headers
 
 
-def _secrets(api_key: str | None, extra_headers: Mapping[str, str], query: str) -> list[bytes]:
-    words = [api_key or ""]
+def _secrets(
+    api_key: str | None, extra_headers: Mapping[str, str], query: str, body: dict[str, Any]
+) -> list[bytes]:
+    words = [api_key or "", *secrets_of(body)]
     for value in extra_headers.values():
         words += value.split()
     # Some gateways take the key as `?key=…`; an api-version beside it is no secret.
-    words += [v for name, v in parse_qsl(query) if re.search("key|token", name, re.IGNORECASE)]
+    words += [v for name, v in parse_qsl(query) if holds_secret(name)]
     return [w.encode() for w in dict.fromkeys(words) if len(w) >= MIN_SECRET_CHARS]
 
 

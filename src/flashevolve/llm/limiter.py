@@ -17,8 +17,12 @@ COOLDOWN_S = 15.0
 MAX_HOLD_S = 300.0
 """A longer Retry-After (a daily quota) is tried again by then: one refused request costs less than
 a run that sleeps until tomorrow."""
+FIRST_PAUSE_S = 1.0
+"""After a 429 without Retry-After; doubled while 429s follow, since quotas are often by the minute
+and whatever is sent before one is renewed only comes back."""
 _USED_SHARE = 0.8
 _CUT = 0.8
+_HARDER_CUT = 0.5
 _GROWTH = 0.05
 
 
@@ -34,6 +38,10 @@ class Change:
 class AdaptiveLimit:
     """Decides the limit: slow start, then +5 % per clean round, x 0.8 per episode of 429s.
 
+    An episode lasts a cooldown. One that follows before a clean round is the same trouble: it
+    halves. Without a Retry-After nothing is sent for a pause that doubles with each 429 after it,
+    up to the cooldown, until a request is answered.
+
     A round is as many successes as the limit; a 429 or a failure starts it over. Nothing grows
     unless 80 % of the limit was in use within the round, and nothing counts during a cooldown.
     All `at_s` are seconds of one clock that never runs backwards.
@@ -43,9 +51,11 @@ class AdaptiveLimit:
     start: int = DEFAULT_START
     limit: int = field(init=False)
     held_until_s: float = field(init=False, default=float("-inf"))
-    """Until then nothing new is sent: the endpoint asked for it."""
+    """Until then nothing new is sent: the endpoint asked for it, or said no without a hint."""
     slow_start: bool = field(init=False, default=True)
     _cooldown_until_s: float = field(init=False, default=float("-inf"))
+    _pause_s: float = field(init=False, default=FIRST_PAUSE_S)
+    _cut_since_clean: bool = field(init=False, default=False)
     _successes: int = field(init=False, default=0)
     _peak_in_use: int = field(init=False, default=0)
 
@@ -62,6 +72,8 @@ class AdaptiveLimit:
 
     def succeeded(self, at_s: float, in_use: int) -> Change | None:
         """A request was answered; `in_use` were in flight, it included."""
+        if at_s >= self.held_until_s:
+            self._pause_s = FIRST_PAUSE_S
         if at_s < self._cooldown_until_s:
             return None
         self.used(in_use)
@@ -70,6 +82,7 @@ class AdaptiveLimit:
             return None
         busy = self._peak_in_use >= _USED_SHARE * self.limit
         self._new_round()
+        self._cut_since_clean = False
         if not busy:
             return None
         if self.slow_start:
@@ -78,7 +91,7 @@ class AdaptiveLimit:
 
     def throttled(self, at_s: float, retry_after_s: float | None = None) -> Change | None:
         """A request was answered with 429."""
-        hold_s = min(retry_after_s or 0.0, MAX_HOLD_S)
+        hold_s = self._hold_s(at_s) if retry_after_s is None else min(retry_after_s, MAX_HOLD_S)
         self.held_until_s = max(self.held_until_s, at_s + hold_s)
         self.slow_start = False
         self._new_round()
@@ -91,7 +104,18 @@ class AdaptiveLimit:
         if in_episode:
             return None
         asked = f", Retry-After {retry_after_s:g} s" if retry_after_s else ""
+        again, self._cut_since_clean = self._cut_since_clean, True
+        if again:
+            return self._set(int(self.limit * _HARDER_CUT), f"429{asked}, again: cut to half")
         return self._set(int(self.limit * _CUT), f"429{asked}: cut to 80 %")
+
+    def _hold_s(self, at_s: float) -> float:
+        """Returns the pause after a 429 without a hint; those of one burst ask for one."""
+        if at_s < self.held_until_s:
+            return 0.0
+        pause_s = self._pause_s
+        self._pause_s = min(COOLDOWN_S, 2 * pause_s)
+        return pause_s
 
     def faltered(self) -> None:
         """A request failed otherwise (5xx, time-out): growth pauses, nothing is cut."""

@@ -3,8 +3,9 @@
 All frozen, all JSON-serialisable; requests hash the same however they were built.
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -92,14 +93,46 @@ class Request:
 
     @property
     def input_bound_tokens(self) -> int:
-        """UTF-8 bytes plus a constant per message: no tokenizer emits more tokens than bytes."""
-        n_bytes = sum(len(m.text.encode()) for m in self.messages)
-        n_bytes += sum(len(c.arguments) + len(c.name) for m in self.messages for c in m.tool_calls)
-        return n_bytes + MESSAGE_OVERHEAD_TOKENS * (len(self.messages) + 1)
+        """More tokens than the endpoint can count: no tokenizer emits more tokens than bytes.
+
+        Texts as UTF-8, tools, schema and `extra_body` as indented JSON, since templates write
+        them so; an image, and what a template puts around each message, as constants.
+        """
+        n_tokens = MESSAGE_OVERHEAD_TOKENS * (len(self.messages) + 1)
+        for message in self.messages:
+            n_tokens += text_bound_tokens(message.text)
+            if not isinstance(message.content, str):
+                images = sum(isinstance(part, ImagePart) for part in message.content)
+                n_tokens += IMAGE_BOUND_TOKENS * images
+            if message.tool_calls:
+                n_tokens += json_bound_tokens([asdict(call) for call in message.tool_calls])
+            n_tokens += text_bound_tokens(message.tool_call_id or "")
+        for extra in (self.tools, self.response_schema, self.extra_body):
+            if extra:
+                n_tokens += FORMAT_OVERHEAD_TOKENS + json_bound_tokens(extra)
+        return n_tokens
 
 
 MESSAGE_OVERHEAD_TOKENS = 16
 """Chat templates spend 3 to 10 tokens around each message; twice that is safe."""
+FORMAT_OVERHEAD_TOKENS = 1024
+"""Endpoints explain to the model how to call tools or keep to a schema, in up to 600 tokens."""
+IMAGE_BOUND_TOKENS = 4096
+"""Hosts count an image by its size, from 85 to some 3,000 tokens, whatever its bytes."""
+
+
+def text_bound_tokens(text: str) -> int:
+    """Returns the length in UTF-8; half a surrogate pair, which has none, counts three bytes."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def json_bound_tokens(value: Any) -> int:
+    """Returns the length of indented JSON; escapes are longer than the letters they stand for."""
+    return len(json.dumps(value, indent=4, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 @dataclass(frozen=True, kw_only=True)

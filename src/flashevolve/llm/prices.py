@@ -59,19 +59,25 @@ def snapshot() -> Snapshot:
 
 
 def lookup(
-    model_name: str, overrides: Mapping[str, Price] | None = None, *, host: str | None = None
+    model_name: str,
+    overrides: Mapping[str, Price] | None = None,
+    *,
+    host: str | None = None,
+    local_is_free: bool = True,
 ) -> Price | None:
     """Returns the price of a model; None if it is not known.
 
-    `overrides` (by exact name) win. With `host`, a model on a local one is free, and a list price
-    is believed only where the vendor, OpenRouter or Azure sends the bill.
+    `overrides` (by exact name) win. With `host`, a list price is believed only where the vendor,
+    OpenRouter or Azure sends the bill, and on a local host, since a proxy there passes a vendor's
+    bill on. What is not listed is free on a local host, or unknown unless `local_is_free`.
     """
     if overrides and model_name in overrides:
         return overrides[model_name]
+    listed = snapshot().prices.get(model_name.lower())
     if host is not None:
         if is_local(host):
-            return FREE
+            return FREE if listed is None and local_is_free else listed
         resold_at_list = host == "openrouter.ai" or host.endswith(".azure.com")
         if host not in snapshot().hosts and not resold_at_list:
             return None
-    return snapshot().prices.get(model_name.lower())
+    return listed

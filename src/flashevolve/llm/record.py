@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from flashevolve.llm.messages import Message, Reply, Request, ToolCall
+from flashevolve.llm.secrets import without_secrets
 from flashevolve.store.codec import intern_json, text_hash
 
 
@@ -36,7 +37,7 @@ def request_to_json(request: Request) -> dict[str, Any]:
     if request.tools:
         data["tools"] = list(request.tools)
     if request.extra_body:
-        data["extra_body"] = dict(request.extra_body)
+        data["extra_body"] = without_secrets(dict(request.extra_body))
     return data
 
 

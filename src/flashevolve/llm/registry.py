@@ -158,8 +158,12 @@ def account(model: ModelSpec) -> str:
     return f"{where} {at.key_env}" if at.key_env else where
 
 
-def price(model: ModelSpec) -> Price | None:
-    """Returns what the model's tokens cost; None if that is not known."""
+def price(model: ModelSpec, *, local_is_free: bool = True) -> Price | None:
+    """Returns what the model's tokens cost; None if that is not known.
+
+    A local host may be a proxy to one that sends a bill: with `local_is_free` False, an unlisted
+    model there has no known price. The simulation is always free.
+    """
     if model.price is not None:
         return Price(
             input_usd_per_mtok=model.price.input_usd_per_mtok,
@@ -168,7 +172,7 @@ def price(model: ModelSpec) -> Price | None:
     if _preset(model):
         return FREE
     at = endpoint(model)
-    return lookup(at.name, host=at.host)
+    return lookup(at.name, host=at.host, local_is_free=local_is_free)
 
 
 def _preset(model: ModelSpec) -> str | None:

@@ -1,8 +1,10 @@
 """Retries: what to do with a request that may succeed the next time.
 
 Bounded in attempts and in time; each wait is derived from the `rng` that was handed in, so the same
-failures give the same waits. The last error leaves unchanged. Time is the running loop's. The
-attempt takes and returns its slot itself, so that none is held while asleep.
+failures give the same waits. A 429 costs no attempt, only the time that is slept after it: how fast
+an account may go is the limiter's business, and no fault of the request. The last error leaves
+unchanged. Time is the running loop's. The attempt takes and returns its slot itself, so that none
+is held while asleep.
 """
 
 import asyncio
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from flashevolve.llm.errors import LLMError
+from flashevolve.llm.errors import LLMError, RateLimited
 from flashevolve.llm.messages import Reply
 
 if TYPE_CHECKING:
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
 class RetryPolicy:
     """How often, and for how long, a request is tried."""
 
-    max_attempts: int = 6
+    max_attempts: int = 13
+    """Attempts that may fail otherwise than by a 429. The waits between thirteen add up to four to
+    seven minutes, in which a server comes back from a restart."""
     max_total_s: float = 900.0
-    """From the first attempt to the start of the last; a wait that would pass it is not begun."""
+    """For 429s, the sum of all waits, since a queue behind a slow account is no failure; for the
+    rest, the time since the first failure. A wait that would pass it is not begun."""
     first_wait_s: float = 1.0
     """Backoff after the first failure; it doubles with each one, up to `max_wait_s`."""
     max_wait_s: float = 60.0
@@ -47,13 +52,12 @@ async def with_retries(
     Raises the last error, unchanged, once the policy is exhausted; any error that is not an
     `LLMError` worth another try is raised at once.
     """
-    began_s = asyncio.get_running_loop().time()
     try:
         return await attempt(1)
     except LLMError as error:
         if not error.retryable:
             raise
-        return await _retried(attempt, policy, rng, error, began_s)
+        return await _retried(attempt, policy, rng, error)
 
 
 async def _retried(
@@ -61,7 +65,6 @@ async def _retried(
     policy: RetryPolicy,
     rng: Random,
     first: LLMError,
-    began_s: float,
 ) -> Reply:
     """Goes on after the first failure.
 
@@ -71,7 +74,9 @@ async def _retried(
     from tenacity import AsyncRetrying, retry_if_exception
 
     loop = asyncio.get_running_loop()
+    failed_s = loop.time()
     number = 0
+    n_charged = 0
 
     async def next_attempt() -> Reply:
         nonlocal number
@@ -85,9 +90,13 @@ async def _retried(
         return policy.wait_s(state.attempt_number, hint_s, rng)
 
     def stop(state: "RetryCallState") -> bool:
+        nonlocal n_charged
+        if isinstance(_error(state), RateLimited):
+            return state.idle_for + state.upcoming_sleep > policy.max_total_s
+        n_charged += 1
         # tenacity's own time limits read the system's clock, which virtual time must not.
-        after_s = loop.time() - began_s + state.upcoming_sleep
-        return state.attempt_number >= policy.max_attempts or after_s > policy.max_total_s
+        after_s = loop.time() - failed_s + state.upcoming_sleep
+        return n_charged >= policy.max_attempts or after_s > policy.max_total_s
 
     retrying = AsyncRetrying(
         sleep=asyncio.sleep,
