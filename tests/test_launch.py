@@ -372,3 +372,32 @@ def test_an_agent_that_raises_on_every_example_stops_at_the_probe(tmp_path: Path
         fe.optimize(**simulated(tmp_path / "run", run=agent))
     assert len(seen) == 3
     assert "\n" not in str(caught.value)
+
+
+def test_what_an_agent_spends_by_itself_is_in_the_result_and_ends_the_run(tmp_path: Path) -> None:
+    spent = fe.Usage(calls=1, tokens_in=60, tokens_out=40)
+
+    def agent(artifact: Mapping[str, str], example: Mapping[str, Any]) -> fe.Outcome:
+        return fe.Outcome(score=0.5, output="x", usage=spent)
+
+    budget = fe.Budget(tokens=100_000, metric_calls=2000)
+    options = simulated(tmp_path / "run", run=agent, metered=True, budget=budget)
+    result = fe.optimize(**options)
+    n = len(outcomes(tmp_path / "run"))
+    assert result.reason == "tokens"
+    assert result.usage_by_role["user code"] == fe.Usage(
+        calls=n, tokens_in=60 * n, tokens_out=40 * n
+    )
+    assert result.spent["tokens"] == result.usage.tokens
+
+
+def test_an_agent_that_costs_more_than_the_budget_ends_the_run_after_the_seed(
+    tmp_path: Path,
+) -> None:
+    def agent(artifact: Mapping[str, str], example: Mapping[str, Any]) -> fe.Outcome:
+        return fe.Outcome(score=0.5, output="x", usage=fe.Usage(tokens_in=1000))
+
+    budget = fe.Budget(tokens=3000)
+    result = fe.optimize(**simulated(tmp_path / "run", run=agent, metered=True, budget=budget))
+    assert result.reason == "tokens"
+    assert result.spent["tokens"] == 1000 * len(VAL)

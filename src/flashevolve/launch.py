@@ -130,7 +130,8 @@ def optimize(
         test: examples on which seed and best are scored once, at the end.
         run: `run(artifact, example[, ctx]) -> output`, sync or async; None = one chat call with
             the artifact as system prompt and `example["input"]` as user message.
-        score: `score(example, output) -> float | (float, feedback) | Outcome`, sync or async.
+        score: `score(example, output[, ctx]) -> float | (float, feedback) | Outcome`, sync or
+            async; a judging model is asked by `ctx.chat`.
         algorithm: `fe.GEPA(...)`, or a name.
         policy: what to do with stale steps: "reflective", "guarded" or "full".
         schedule: "async", or "sync" for one step at a time.

@@ -104,8 +104,8 @@ def check_metered(budget: Budget, metered: bool) -> None:
     if unseen and not metered:
         raise ConfigError(
             f"budget.{unseen[0]}: expected a task whose model calls can be counted, found user "
-            f"code with a client of its own. Let it call ctx.chat or ctx.base_url, or return "
-            f"usage with each outcome, and set task.metered = true; or limit --budget.metric-calls"
+            f"code with a client of its own. Let it call ctx.chat, or return an Outcome with usage "
+            f"for each example, and set task.metered = true; or limit --budget.metric-calls"
         )
 
 

@@ -35,7 +35,7 @@ class Example(Mapping[str, Any]):
 RunFunction = Callable[..., Any | Awaitable[Any]]
 """`run(artifact, example[, ctx]) -> output`, sync or async."""
 ScoreFunction = Callable[..., Any | Awaitable[Any]]
-"""`score(example, output) -> float | (float, feedback) | Outcome`, sync or async."""
+"""`score(example, output[, ctx]) -> float | (float, feedback) | Outcome`, sync or async."""
 
 
 @dataclass(frozen=True, kw_only=True)

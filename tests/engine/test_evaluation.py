@@ -10,13 +10,14 @@ from flashevolve.engine.evaluation import PROBES, EvaluationService, Place
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.state import RunState
-from flashevolve.engine.usercode import AsyncContext, UserCode
+from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode
 from flashevolve.errors import TaskError
 from flashevolve.llm.errors import Empty, LLMError, RateLimited, Refused, Truncated
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome, Usage
 from flashevolve.pools.head import HeadPool
 from flashevolve.simulate.loop import run_virtual
+from flashevolve.store.codec import record_from_json, record_to_json
 from flashevolve.task import Task
 from tests.fakes.runs import examples
 from tests.fakes.writer import MemoryStore
@@ -355,3 +356,101 @@ def test_an_agent_that_scores_itself_needs_no_metric() -> None:
     assert outcome.score == 0.75
     assert outcome.output == "{'kind': <class 'object'>}"
     assert rig.recorded()[0].trace == [1, 2]
+
+
+def after_one(scored: Any) -> ev.OutcomeRecorded:
+    """Returns what is recorded of a metric's answer, after a first good one."""
+    answers = iter([1.0, scored])
+    rig = Rig(score=lambda e, o: next(answers))
+    virtual(lambda: rig(["val-0"]))
+    virtual(lambda: rig(["val-1"], rig.place(2)))
+    recorded = rig.recorded()[1]
+    record = ev.Record(seq=1, t_s=0.0, event=recorded)
+    assert record_from_json(record_to_json(record)) == record
+    return recorded
+
+
+def test_an_outcome_without_feedback_and_usage_has_empty_ones() -> None:
+    loose: Any = {"feedback": None, "usage": None}
+    recorded = after_one(Outcome(score=0.5, **loose))
+    assert (recorded.score, recorded.feedback, recorded.usage) == (0.5, "", Usage())
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("feedback", 3, "expected Outcome.feedback to be text, got 3"),
+        ("error", ["x"], "expected Outcome.error to be text, got ['x']"),
+        ("usage", {"calls": 1}, "expected Outcome.usage to be a Usage, got {'calls': 1}"),
+        ("usage", Usage(tokens_in=-1), "expected Outcome.usage of finite numbers from 0 up"),
+        ("usage", Usage(usd=float("nan")), "expected Outcome.usage of finite numbers from 0 up"),
+    ],
+)
+def test_a_malformed_outcome_is_a_failure_of_the_metric(field: str, value: Any, named: str) -> None:
+    recorded = after_one(Outcome(**{"score": 1.0, field: value}))
+    assert recorded.score == 0.0
+    assert recorded.error is not None
+    assert named in recorded.error
+
+
+def test_an_error_may_be_given_as_the_exception() -> None:
+    given: Any = ValueError("two\nlines")
+    assert after_one(Outcome(score=0.0, error=given)).error == "ValueError: two lines"
+
+
+def test_nan_and_infinity_in_outputs_and_traces_are_kept_by_name() -> None:
+    nan, inf = float("nan"), float("inf")
+    recorded = after_one(Outcome(score=1.0, output=nan, trace=[1.5, {"a": -inf}]))
+    assert recorded.output == "nan"
+    assert recorded.trace == [1.5, {"a": "-inf"}]
+
+
+def test_half_a_surrogate_pair_is_replaced_wherever_user_code_puts_it() -> None:
+    half = "a\ud83d"
+    given = Outcome(score=1.0, output=half, feedback=half, trace={half: [half]}, error=half)
+    recorded = after_one(given)
+    assert (recorded.output, recorded.feedback, recorded.error) == ("a?", "a?", "a?")
+    assert recorded.trace == {"a?": ["a?"]}
+
+
+def test_an_output_whose_repr_raises_is_kept_by_its_type() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    assert "Shy object at" in after_one(Outcome(score=1.0, output=Shy())).output
+
+
+def test_a_metric_may_ask_a_judge_and_what_it_says_is_metered() -> None:
+    def judged(example: Any, output: Any, ctx: SyncContext) -> float:
+        return float(ctx.chat("judge", "how good?").text == "re: how good?")
+
+    rig = Rig(score=judged)
+    assert only(virtual(rig)).score == 1.0
+    assert rig.asked == ["question 0", "how good?"]
+
+
+def test_a_judge_that_refuses_is_no_failure_of_the_metric_and_keeps_the_output() -> None:
+    async def judged(example: Any, output: Any, ctx: AsyncContext) -> float:
+        return float((await ctx.chat("judge", "how good?")).text)
+
+    rig = Rig(score=judged)
+    rig.answer = lambda asked: Refused("no") if asked == "how good?" else "fine"
+    outcome = only(virtual(rig))
+    assert (outcome.score, outcome.output) == (0.0, "fine")
+    assert outcome.error == "the judging model's answer is unusable (refused): no"
+
+
+def test_a_budget_that_ends_in_the_judge_is_not_swallowed_by_the_metric() -> None:
+    async def judged(example: Any, output: Any, ctx: AsyncContext) -> float:
+        try:
+            await ctx.chat("judge", "how good?")
+        except Exception:
+            return 0.5
+        return 1.0
+
+    rig = Rig(score=judged)
+    rig.answer = lambda asked: BudgetExhausted("usd") if asked == "how good?" else "fine"
+    with pytest.raises(BudgetExhausted):
+        virtual(rig)
+    assert rig.recorded() == []

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from pydantic import TypeAdapter
 
 from flashevolve import events as ev
-from flashevolve.engine.state import RunState, load_class
+from flashevolve.engine.state import USER_CODE, RunState, load_class
 from flashevolve.outcome import Usage
 from flashevolve.policies.staleness import Policy
 from flashevolve.pools.head import HeadPool
@@ -145,3 +146,15 @@ def test_an_unknown_event_is_refused() -> None:
 
 def test_a_class_is_loaded_by_its_import_path() -> None:
     assert load_class("flashevolve.pools.head:HeadPool") is HeadPool
+
+
+def test_what_user_code_says_that_it_spent_is_charged_once_and_known_by_role() -> None:
+    usage = Usage(calls=1, tokens_in=30, tokens_out=12, usd=0.5)
+    costly = replace(OUTCOME, usage=usage)
+    resumed = ev.RunResumed(changes={}, orphans=[])
+    state = fold(selected(1), TAKEN, costly, resumed, limits={"tokens": 40})
+    assert state.ledger.spent["tokens"] == 42
+    assert state.ledger.spent["usd"] == 0.5
+    assert state.usage_by_role == {USER_CODE: usage}
+    assert state.in_flight[1].spent["tokens"] == 42
+    assert state.ledger.overspent() == "tokens"

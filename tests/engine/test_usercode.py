@@ -1,4 +1,5 @@
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from flashevolve.artifact import Artifact
-from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode
+from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode, takes_context
 from flashevolve.errors import TaskError
 from flashevolve.llm.messages import Reply
 from flashevolve.simulate.loop import run_virtual
@@ -108,6 +109,54 @@ def test_a_hidden_async_function_is_told_to_declare_itself_and_does_not_hang() -
 
     with pytest.raises(TaskError, match=r"Declare it with `async def`"):
         called(hidden)
+
+
+def in_real_time(run: Callable[..., Any]) -> Any:
+    """Runs a user function in a thread of its own, in real time."""
+
+    async def main() -> Any:
+        code = UserCode(2)
+        try:
+            return await asyncio.wait_for(code.run(run, ARTIFACT, EXAMPLE, ask), 10)
+        finally:
+            code.close()
+
+    return asyncio.run(main())
+
+
+def exhausted(artifact: Any, example: Any) -> None:
+    next(iter(()))
+
+
+def leaving(artifact: Any, example: Any) -> None:
+    sys.exit(3)
+
+
+async def leaving_async(artifact: Any, example: Any) -> None:
+    sys.exit(3)
+
+
+@pytest.mark.parametrize("caller", [called, in_real_time])
+def test_stop_iteration_is_an_error_like_any_other_and_hangs_nothing(caller: Any) -> None:
+    with pytest.raises(RuntimeError, match="run raised StopIteration"):
+        caller(exhausted)
+
+
+@pytest.mark.parametrize("caller", [called, in_real_time])
+@pytest.mark.parametrize("run", [leaving, leaving_async])
+def test_sys_exit_is_an_error_of_the_function_and_ends_no_loop(caller: Any, run: Any) -> None:
+    with pytest.raises(RuntimeError, match="SystemExit: 3"):
+        caller(run)
+
+
+def test_a_third_argument_with_a_default_is_the_context_only_by_its_name() -> None:
+    assert not takes_context(lambda example, output, trace=None: 1.0, "score")
+    assert takes_context(lambda example, output, ctx=None: 1.0, "score")
+    assert takes_context(lambda example, output, judge: 1.0, "score")
+    with pytest.raises(
+        TaskError, match=r"score must take \(example, output\) or \(example, output"
+    ):
+        takes_context(lambda example: 1.0, "score")
 
 
 def test_exceptions_of_user_code_pass_unchanged() -> None:

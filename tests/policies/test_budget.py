@@ -102,6 +102,10 @@ def test_a_step_starts_if_the_rest_covers_it_and_all_that_is_in_flight() -> None
     )
 
 
+def test_steps_that_cost_nothing_start_even_if_nothing_is_left() -> None:
+    assert affordable({"tokens": 100}, mean_item={"tokens": 0}, aside={"tokens": 101})
+
+
 def test_without_a_forecast_or_a_limit_a_step_starts() -> None:
     assert affordable({"tokens": 1})
     assert affordable({}, mean_item={"tokens": 25}, n_in_flight=9)

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import index
 from typing import Any
 
 from flashevolve import events as ev
@@ -22,7 +23,7 @@ from flashevolve.engine.usercode import Ask, UserCode
 from flashevolve.errors import FlashEvolveError, TaskError
 from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
 from flashevolve.llm.messages import Message, system, user
-from flashevolve.outcome import Outcome
+from flashevolve.outcome import Outcome, Usage
 from flashevolve.policies.stopping import FailureStreak
 from flashevolve.task import Example, Split, Task
 
@@ -192,22 +193,27 @@ class EvaluationService:
             guard.raise_if_interrupted()
             return self._failed(_raised("run", error))
         guard.raise_if_interrupted()
-        return await self._score(example, output)
+        return await self._score(example, output, guard)
 
     async def _run(self, artifact: Artifact, example: Example, ask: Ask) -> Any:
         if self.task.run is not None:
             return await self._code.run(self.task.run, artifact, example, ask)
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
-    async def _score(self, example: Example, output: Any) -> Outcome:
+    async def _score(self, example: Example, output: Any, guard: "_Guarded") -> Outcome:
         try:
             scored = output
             if not isinstance(output, Outcome):
-                scored = await self._code.call(self.task.score, example, output)
+                scored = await self._code.score(self.task.score, example, output, guard)
+            guard.raise_if_interrupted()
             outcome = as_outcome(scored, output)
+        except (Refused, Truncated, Empty) as error:
+            message = f"the judging model's answer is unusable ({error.kind}): {error}"
+            return replace(self._failed(message), output=output)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
+            guard.raise_if_interrupted()
             message = _raised("score", error)
             # By type alone: texts tend to name the example.
             if self._metric_failures.failed(type(error).__name__):
@@ -265,7 +271,14 @@ def as_outcome(scored: Any, output: Any) -> Outcome:
     """Accepts what a metric may return: a number, (number, feedback) or an `Outcome`."""
     if isinstance(scored, Outcome):
         shown = output if scored.output is None and scored is not output else scored.output
-        return replace(scored, score=_finite(scored.score), output=shown)
+        return replace(
+            scored,
+            score=_finite(scored.score),
+            output=shown,
+            feedback=_words("feedback", scored.feedback) or "",
+            usage=_usage(scored.usage),
+            error=_words("error", scored.error),
+        )
     feedback = ""
     if isinstance(scored, tuple):
         if len(scored) != 2 or not isinstance(scored[1], str):
@@ -279,6 +292,27 @@ def _finite(score: Any) -> float:
     if not math.isfinite(number):
         raise ValueError(f"the score is {number}; expected a finite number")
     return number
+
+
+def _words(field: str, given: Any) -> str | None:
+    if isinstance(given, BaseException):
+        given = type(given).__name__ + (f": {given}" if str(given) else "")
+    if given is None or isinstance(given, str):
+        return given
+    raise TypeError(f"expected Outcome.{field} to be text, got {given!r:.80}")
+
+
+def _usage(given: Any) -> Usage:
+    """Returns plain numbers, none of them negative: they are charged to the budget."""
+    if given is None:
+        return Usage()
+    if not isinstance(given, Usage):
+        raise TypeError(f"expected Outcome.usage to be a Usage, got {given!r:.80}")
+    counts = [index(n) for n in (given.calls, given.tokens_in, given.tokens_out)]
+    usd = float(given.usd)
+    if min(counts) < 0 or not (math.isfinite(usd) and usd >= 0):
+        raise ValueError(f"expected Outcome.usage of finite numbers from 0 up, got {given}")
+    return Usage(calls=counts[0], tokens_in=counts[1], tokens_out=counts[2], usd=usd)
 
 
 def _raised(function: str, error: BaseException) -> str:
@@ -302,18 +336,42 @@ def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _jsonable(outcome: Outcome) -> Outcome:
-    if isinstance(outcome.output, str) and outcome.trace is None:
-        return outcome
-    return replace(outcome, output=_plain(outcome.output), trace=_plain(outcome.trace))
+    """Returns what the log can hold and requests can carry, whatever user code has made."""
+    return replace(
+        outcome,
+        output=_plain(outcome.output),
+        trace=_plain(outcome.trace),
+        feedback=_text(outcome.feedback),
+        error=None if outcome.error is None else _text(_one_line(outcome.error)),
+    )
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (str, int, float, bool)):
+    if value is None or type(value) in (bool, int):
         return value
+    if isinstance(value, str):
+        return _text(value)
     try:
-        return json.loads(json.dumps(value))
-    except (TypeError, ValueError):
-        return repr(value)
+        # JSON has neither half a surrogate pair nor NaN and infinity: these become their names.
+        return json.loads(_text(json.dumps(value, ensure_ascii=False)), parse_constant=_constant)
+    except (TypeError, ValueError, RecursionError):
+        return _shown(value)
+
+
+def _constant(name: str) -> str:
+    return repr(float(name))
+
+
+def _shown(value: Any) -> str:
+    try:
+        return _text(repr(value))
+    except Exception:  # the boundary to user code: its repr may raise anything
+        return object.__repr__(value)
+
+
+def _text(text: str) -> str:
+    """Replaces halves of surrogate pairs, which no request and no file can hold."""
+    return text.encode(errors="replace").decode()
 
 
 def _outcome_of(recorded: ev.OutcomeRecorded) -> Outcome:

@@ -47,6 +47,10 @@ class Starter:
         """Starts one item if there is a credit, money and something to start."""
         state = self._state
         n = len(state.in_flight)
+        overspent = state.ledger.overspent()
+        if overspent is not None:
+            self._log.drain(overspent, "user code spent more than was left")
+            return False
         if state.drain or n >= min(self._in_flight, state.pool.ramp(self._in_flight)):
             return False
         if state.n_to_propose >= state.ledger.left("proposals"):

@@ -20,6 +20,8 @@ from flashevolve.policies.staleness import Update
 from flashevolve.pools.pool import Pool
 
 Codec = Callable[[Any], Any]
+USER_CODE = "user code"
+"""The role under which `Outcome.usage` is booked; no model has it, since roles are words."""
 NOTHING: Amounts = {"metric_calls": 0, "tokens": 0, "usd": 0.0}
 
 
@@ -100,7 +102,7 @@ class RunState:
 
     @property
     def usage(self) -> Usage:
-        """All settled calls."""
+        """All settled calls, and what user code said that it spent itself."""
         return sum(self.usage_by_role.values(), Usage())
 
     @property
@@ -144,6 +146,11 @@ class RunState:
         flight = self.in_flight.get(event.ticket)
         if flight is not None:
             flight.n_recorded += 1
+        if event.usage != Usage():
+            # Nobody could reserve it: user code tells what it spent when it is spent.
+            used: Amounts = {"tokens": event.usage.tokens, "usd": event.usage.usd}
+            self.ledger.settle({}, used)
+            self._book(USER_CODE, event.usage, flight)
 
     @_fold.register
     def _run_started(self, event: ev.RunStarted) -> None:
@@ -262,8 +269,10 @@ class RunState:
         self.ledger.settle(
             {"tokens": call.tokens, "usd": call.usd}, {"tokens": usage.tokens, "usd": usage.usd}
         )
-        self.usage_by_role[call.role] = self.usage_by_role.get(call.role, Usage()) + usage
-        flight = self.in_flight.get(event.ticket)
+        self._book(call.role, usage, self.in_flight.get(event.ticket))
+
+    def _book(self, role: str, usage: Usage, flight: InFlight | None) -> None:
+        self.usage_by_role[role] = self.usage_by_role.get(role, Usage()) + usage
         if flight is not None:
             flight.spent["tokens"] += usage.tokens
             flight.spent["usd"] += usage.usd

@@ -9,15 +9,14 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
-from flashevolve.artifact import Artifact
+from flashevolve.engine.threads import DaemonThreads
 from flashevolve.errors import TaskError
 from flashevolve.llm.dicts import MessagesLike, as_messages
 from flashevolve.llm.messages import Message, Reply
-from flashevolve.task import Example
 
 T = TypeVar("T")
 
@@ -92,38 +91,51 @@ def is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(call))
 
 
-def takes_context(run: Callable[..., Any]) -> bool:
-    """Says whether `run(artifact, example, ctx)` is the signature, rather than without `ctx`.
+TAKES = {"run": ("artifact", "example"), "score": ("example", "output")}
+"""What the user's functions get besides `ctx`."""
 
-    Raises `TaskError` for a signature that takes neither two nor three positional arguments.
+
+def takes_context(function: Callable[..., Any], name: str = "run") -> bool:
+    """Says whether `function` takes `ctx` as its third positional argument.
+
+    A third one with a default of its own counts only if it is called `ctx`: metrics made for other
+    tools have options there. Raises `TaskError` for a signature that takes neither two nor three;
+    `name` is what the function is for.
     """
     try:
-        signature = inspect.signature(run)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return False
-    for arguments, answer in (((1, 2, 3), True), ((1, 2), False)):
-        try:
-            signature.bind(*arguments)
-        except TypeError:
-            continue
-        return answer
-    raise TaskError(
-        f"run must take (artifact, example) or (artifact, example, ctx), got {signature}"
-    )
+    if _binds(signature, 3):
+        third = list(signature.parameters.values())[2:3]
+        return not third or third[0].name == "ctx" or third[0].default is inspect.Parameter.empty
+    if _binds(signature, 2):
+        return False
+    given = ", ".join(TAKES[name])
+    raise TaskError(f"{name} must take ({given}) or ({given}, ctx), got {signature}")
+
+
+def _binds(signature: inspect.Signature, n: int) -> bool:
+    try:
+        signature.bind(*range(n))
+    except TypeError:
+        return False
+    return True
 
 
 class _Kind:
     """How a function is to be called; keeps it alive, so that its id stays its own."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.function = function
+        self.name = name
         self.is_async = is_async(function)
         # Our metrics take microseconds and touch nothing: a thread would cost more than they do.
         self.is_ours = (getattr(function, "__module__", None) or "").startswith("flashevolve.")
 
     @cached_property
     def takes_context(self) -> bool:
-        return takes_context(self.function)
+        return takes_context(self.function, self.name)
 
 
 class UserCode:
@@ -132,43 +144,71 @@ class UserCode:
     def __init__(self, max_threads: int) -> None:
         self._kinds: dict[int, _Kind] = {}
         self._slots = asyncio.Semaphore(max_threads)
-        self._threads = ThreadPoolExecutor(max_threads, thread_name_prefix="flashevolve-user")
+        self._threads = DaemonThreads(max_threads, "flashevolve-user")
 
-    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls `function` and returns its result; exceptions pass unchanged."""
-        kind = self._kind(function)
+    async def run(self, run: Callable[..., Any], artifact: Any, example: Any, ask: Ask) -> Any:
+        """Runs an agent on one example and returns its output."""
+        return await self._call(self._kind(run, "run"), artifact, example, ask)
+
+    async def score(self, score: Callable[..., Any], example: Any, output: Any, ask: Ask) -> Any:
+        """Returns what a metric says about an output."""
+        return await self._call(self._kind(score, "score"), example, output, ask)
+
+    async def _call(self, kind: "_Kind", first: Any, second: Any, ask: Ask) -> Any:
+        """Calls a function, with a context if it takes one.
+
+        Exceptions pass unchanged, except those that would end the event loop or hang it.
+        """
+        try:
+            if not kind.takes_context:
+                return await self._called(kind, first, second)
+            if kind.is_async:
+                return await kind.function(first, second, AsyncContext(ask))
+            context = SyncContext(ask, asyncio.get_running_loop())
+            try:
+                return await self._called(kind, first, second, context)
+            finally:
+                # A thread outlives its cancelled evaluation; its requests must not.
+                context.close()
+        except SystemExit as error:
+            raise _exited(error) from error
+
+    async def _called(self, kind: "_Kind", *arguments: Any) -> Any:
         if kind.is_async:
-            return await function(*arguments)
+            return await kind.function(*arguments)
         if kind.is_ours:
-            return function(*arguments)
+            return kind.function(*arguments)
         async with self._slots:
             loop = asyncio.get_running_loop()
-            result = await loop.run_in_executor(self._threads, partial(function, *arguments))
+            # A loop in virtual time has threads of its own.
+            threads = None if hasattr(loop, "call_from_thread") else self._threads
+            result = await loop.run_in_executor(threads, partial(_contained, kind, *arguments))
         if isinstance(result, Awaitable):
             return await result
         return result
 
-    async def run(
-        self, run: Callable[..., Any], artifact: Artifact, example: Example, ask: Ask
-    ) -> Any:
-        """Runs an agent on one example and returns its output."""
-        kind = self._kind(run)
-        if not kind.takes_context:
-            return await self.call(run, artifact, example)
-        if kind.is_async:
-            return await run(artifact, example, AsyncContext(ask))
-        context = SyncContext(ask, asyncio.get_running_loop())
-        try:
-            return await self.call(run, artifact, example, context)
-        finally:
-            context.close()  # A thread outlives its cancelled evaluation; its requests must not.
-
-    def _kind(self, function: Callable[..., Any]) -> "_Kind":
+    def _kind(self, function: Callable[..., Any], name: str) -> "_Kind":
         """Looks at a function once: inspecting a signature costs more than most metrics."""
         if id(function) not in self._kinds:
-            self._kinds[id(function)] = _Kind(function)
+            self._kinds[id(function)] = _Kind(function, name)
         return self._kinds[id(function)]
 
     def close(self) -> None:
         """Lets threads go; one that hangs in user code is not waited for."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False)
+
+
+def _contained(kind: _Kind, *arguments: Any) -> Any:
+    """Calls a function in a thread; a future can hold whatever it raises."""
+    try:
+        return kind.function(*arguments)
+    except StopIteration as error:
+        # A future refuses it, and whoever awaits that would hang for ever.
+        raise RuntimeError(f"{kind.name} raised StopIteration") from error
+    except SystemExit as error:
+        raise _exited(error) from error
+
+
+def _exited(error: SystemExit) -> RuntimeError:
+    """One evaluation that asks to exit is a failure of its own, not the end of the process."""
+    return RuntimeError(f"SystemExit: {error.code}")

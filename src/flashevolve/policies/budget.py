@@ -1,8 +1,9 @@
 """Budget: what may be spent, and the verdict on each wish to spend.
 
-Invariant: `spent + reserved <= limit` for every limited resource, at all times. Work reserves its
-worst case before it starts and settles to what it used; a wish that cannot be met even if every
-outstanding reservation were refunded is exhausted, anything else that does not fit now waits.
+Invariant: `spent + reserved <= limit` for every limited resource, at all times, save for what user
+code spends through a client of its own: that is known only afterwards. Work reserves its worst case
+before it starts and settles to what it used; a wish that cannot be met even if every outstanding
+reservation were refunded is exhausted, anything else that does not fit now waits.
 """
 
 from collections.abc import Mapping
@@ -60,6 +61,10 @@ class Ledger:
             return float("inf")
         return limit - self.spent[resource] - self.reserved[resource]
 
+    def overspent(self) -> Resource | None:
+        """Returns a resource of which more is spent than its limit, as only user code can."""
+        return next((r for r, n in self.limits.items() if self.spent[r] > n + USD_SLACK), None)
+
     def dump(self) -> dict[str, Any]:
         """Returns spent and reserved; limits belong to the process, not to the state."""
         return {"spent": dict(self.spent), "reserved": dict(self.reserved)}
@@ -80,7 +85,7 @@ def selection_is_affordable(
     """
     for resource, expected in mean_item.items():
         limit = ledger.limits.get(resource)
-        if limit is None:
+        if limit is None or expected <= 0:
             continue
         if limit - aside.get(resource, 0) - ledger.spent[resource] < expected * (n_in_flight + 1):
             return False
