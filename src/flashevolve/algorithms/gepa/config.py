@@ -32,7 +32,7 @@ class GEPA(BaseModel):
     merge: bool = False
     """Whether to combine candidates that improved different components of a common ancestor."""
     merge_max: int = Field(default=5, ge=0)
-    """No merge is started or fully validated once this many have been admitted."""
+    """Merges admitted and in flight together, at most."""
     merge_overlap_floor: int = Field(default=5, ge=1)
     """Validation examples that two candidates must have in common to be merged."""
     skip_perfect: bool = True
