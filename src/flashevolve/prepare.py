@@ -27,7 +27,7 @@ from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
 from flashevolve.policies.staleness import Staleness
-from flashevolve.preflight import preflight
+from flashevolve.preflight import check_artifact, preflight
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 
 DEFAULT_ROLE = ""
@@ -162,11 +162,7 @@ def prepare(
         perfect_score=settings.task.perfect_score,
         metered=settings.task.all_metered,
     )
-    if not settings.artifact:
-        raise ConfigError(
-            "artifact: expected at least one component, found none. For example "
-            "--artifact.system 'Answer the question.'"
-        )
+    check_artifact(settings.artifact)
     seed = Artifact(settings.artifact)
     setup = Setup(
         seed=seed,
@@ -206,7 +202,7 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         score=task.score,
         roles=roles,
         minimum=workflow.minimum(),
-        price_known=lambda model: price_of(model) is not None,
+        price_of=price_of,
         metered=task.metered,
         own_run=task.run is not None,
     )

@@ -140,7 +140,7 @@ class Budget(metaclass=OneLine):
     usd: Amount | None = None
     """Dollars; needs a known price for every model."""
     seconds: Amount | None = None
-    """Wall-clock seconds, over all processes of the run."""
+    """Wall-clock seconds of evolution, over all processes of the run; scoring on test follows."""
     grace_s: NonNegative = 60.0
     """Seconds after `seconds` in which started evaluations may finish."""
 
