@@ -1,23 +1,26 @@
 """GEPA's configuration."""
 
 from contextlib import suppress
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
+from pydantic.dataclasses import dataclass
 
 from flashevolve.algorithms.gepa.prompts import MANDATORY
+from flashevolve.config.settings import OneLine
 from flashevolve.engine.workflow import Setup
 
 if TYPE_CHECKING:
     from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
 
 
-class GEPA(BaseModel):
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
+class GEPA(metaclass=OneLine):
     """Reflective prompt evolution with a per-example Pareto pool (Agrawal 2025)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+    _: KW_ONLY
     minibatch: int = Field(default=3, ge=1)
     """Training examples that a step reflects on and is screened on."""
     selection: Literal["pareto", "current_best", "epsilon_greedy"] = "pareto"

@@ -59,7 +59,7 @@ class GEPAWorkflow(Workflow[Step]):
                 "the seed has only one.",
                 stacklevel=3,
             )
-            config = config.model_copy(update={"merge": False})
+            config = replace(config, merge=False)
         self.config = config
         self.setup = setup
         merge = (MergeSource(config),) if config.merge else ()
