@@ -75,6 +75,7 @@ class Prepared:
             endpoints=self._endpoints,
             options=self._options(),
             history_tokens=settings.staleness.history_tokens,
+            repair_prompt=settings.staleness.repair_prompt,
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,

@@ -1,8 +1,6 @@
 """GEPA's configuration."""
 
-from contextlib import suppress
 from dataclasses import KW_ONLY
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, Field, field_validator
@@ -11,6 +9,7 @@ from pydantic.dataclasses import dataclass
 from flashevolve.algorithms.gepa.prompts import MANDATORY
 from flashevolve.config.settings import OneLine
 from flashevolve.engine.workflow import Setup
+from flashevolve.templates import own_template
 
 if TYPE_CHECKING:
     from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
@@ -47,17 +46,7 @@ class GEPA(metaclass=OneLine):
     @field_validator("reflect")
     @classmethod
     def _read_template(cls, value: str | None) -> str | None:
-        """Reads a path at once, so that the recorded configuration holds the text itself."""
-        text = value
-        if value is not None and "{{" not in value:
-            with suppress(OSError):
-                text = Path(value).read_text(encoding="utf-8")
-        if text is not None and any(name not in text for name in MANDATORY):
-            raise ValueError(
-                f"expected a template with {' and '.join(MANDATORY)}, or the path of one, "
-                f"got {value!r:.80}; is the path right, and are both in the text?"
-            )
-        return text
+        return None if value is None else own_template(value, MANDATORY)
 
     def workflow(self, setup: Setup) -> "GEPAWorkflow":
         """Returns the workflow for one run."""
