@@ -14,9 +14,8 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.installed  ## evolve a prompt with the built-in simulated model
-	rm -rf runs/demo
-	$(BIN)/flashevolve run examples/instructions/run.toml --run-dir runs/demo
-	$(BIN)/flashevolve show runs/demo
+	$(BIN)/flashevolve run examples/instructions/run.toml
+	$(BIN)/flashevolve show
 
 test: $(VENV)/.installed  ## the fast tests
 	$(BIN)/python -m pytest -n 2
@@ -35,7 +34,9 @@ check: lint types test  ## exactly what CI runs
 
 bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
 	$(BIN)/python benchmarks/reference_cell.py --seeds 3
+	$(BIN)/python benchmarks/engine_overhead.py
 	$(BIN)/python benchmarks/http_client.py
+	$(BIN)/python benchmarks/real_http.py
 	$(BIN)/python benchmarks/virtual_time.py
 
 lock:  ## refresh requirements.lock (needs uv)

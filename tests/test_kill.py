@@ -32,7 +32,7 @@ POLICIES = ("full", "guarded", "reflective")
 CALLS: dict[str, Any] = {"metric_calls": 120}
 TOKENS: dict[str, Any] = {"tokens": 30_000}
 MAX_DEATHS = 3
-FAST, ALL = range(1), range(1, 26)
+FAST, ALL = range(3), range(1, 26)
 
 
 @dataclass

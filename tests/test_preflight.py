@@ -8,8 +8,10 @@ from flashevolve.data.loaders import Splits, load_splits
 from flashevolve.data.metrics import score_function
 from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError
-from flashevolve.preflight import check_overlap, check_same_run, preflight
+from flashevolve.llm.prices import Price
+from flashevolve.preflight import check_artifact, check_overlap, check_same_run, preflight
 
+PRICE = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0)
 MINIMUM = Minimum(metric_calls=26, why="10 for the seed on val + 2 x 3 + 10 for one step")
 
 
@@ -43,7 +45,7 @@ def check(
         score=score_function(settings.task),
         roles=("task", "reflect"),
         minimum=MINIMUM,
-        price_known=lambda model: price_known or model.name != "unpriced",
+        price_of=lambda model: PRICE if price_known or model.name != "unpriced" else None,
         metered=metered,
         own_run=own_run,
     )
@@ -55,7 +57,8 @@ def check(
         Budget(metric_calls=26),
         Budget(proposals=1),
         Budget(seconds=1),
-        Budget(usd=5, tokens=9, metric_calls=27),
+        Budget(usd=5, tokens=9000, metric_calls=27),
+        Budget(tokens=8192 + 4 + 48, usd=0.008244),
     ],
 )
 def test_what_is_right_passes(budget: Budget) -> None:
@@ -82,7 +85,15 @@ def test_what_is_right_passes(budget: Budget) -> None:
         ),
         ({"budget": Budget(usd=1), "metered": False}, r"^budget\.usd: .* client of its own"),
         ({"budget": Budget(tokens=1), "metered": False}, r"^budget\.tokens: .* client of its own"),
-        ({"budget": Budget(usd=1), "artifact": {}}, r"^artifact: expected at least one component"),
+        (
+            {"budget": Budget(tokens=8243)},
+            r"^budget\.tokens: expected at least 8244, which one request for the seed may cost "
+            r"\(its longest input and max_output_tokens\), found 8243\. Raise it: --budget\.token",
+        ),
+        (
+            {"budget": Budget(usd=0.0082)},
+            r"^budget\.usd: expected at least 0\.008244, which one request .*, found 0\.0082\. ",
+        ),
         ({"budget": Budget(usd=1), "models": {}}, r"^no model for role 'reflect'"),
     ],
 )
@@ -93,7 +104,7 @@ def test_a_run_that_cannot_work_is_refused(changes: dict[str, Any], message: str
 
 def test_prices_and_meters_matter_only_to_the_budgets_that_need_them() -> None:
     check(budget=Budget(metric_calls=99), metered=False, price_known=False)
-    check(budget=Budget(tokens=99), price_known=False)
+    check(budget=Budget(tokens=9900), price_known=False)
 
 
 def test_examples_without_the_expected_answer_are_refused() -> None:
@@ -116,6 +127,24 @@ def test_test_examples_that_were_learnt_from_are_refused() -> None:
         DataError, match=r"^data\.test: example 'other' has the same content as val example 'val'"
     ):
         check(budget=Budget(usd=1), data=data)
+
+
+def test_val_examples_that_were_learnt_from_are_refused() -> None:
+    data = splits(val=[{"id": "other", "input": "train", "answer": "a"}])
+    with pytest.raises(
+        DataError, match=r"^data\.val: example 'other' has the same content as train example 'tra"
+    ):
+        check(budget=Budget(usd=1), data=data)
+
+
+def test_what_user_code_asks_is_not_known_and_refuses_no_budget(tmp_path: Path) -> None:
+    check(budget=Budget(tokens=9), own_run=True)
+    check(budget=Budget(tokens=9), run={"reuse": tmp_path})
+
+
+def test_an_artifact_without_components_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^artifact: expected at least one component"):
+        check_artifact({})
 
 
 def test_examples_that_only_their_id_tells_apart_do_not_overlap() -> None:

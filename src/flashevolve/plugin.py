@@ -7,7 +7,7 @@ stages, a pool and a commit rule. It knows nothing of queues, versions, budgets 
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.engine.item import Commit, End, Goto, Item, Minimum, Needs, Selection
-from flashevolve.engine.workflow import Setup, Source, Stage, StageContext, Workflow
+from flashevolve.engine.workflow import Capped, Setup, Source, Stage, StageContext, Workflow
 from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
 from flashevolve.llm.messages import Message, Reply, assistant, system, user
 from flashevolve.outcome import Outcome
@@ -22,6 +22,7 @@ __all__ = [  # noqa: RUF022  # reading order
     "Workflow",
     "Setup",
     "Source",
+    "Capped",
     "Stage",
     "StageContext",
     "Item",

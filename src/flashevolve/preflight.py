@@ -5,20 +5,25 @@ model, writes a file or runs user code.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+from flashevolve.artifact import Artifact
 from flashevolve.config.compare import compare
 from flashevolve.config.settings import Budget, Model, Settings
 from flashevolve.data.fingerprint import content_id
 from flashevolve.data.loaders import Splits
 from flashevolve.data.metrics import Metric, field_of
+from flashevolve.engine.evaluation import default_messages
 from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError
+from flashevolve.llm.messages import Request
+from flashevolve.llm.prices import Price
 from flashevolve.task import SPLITS, Example, ScoreFunction
 
-PriceKnown = Callable[[Model], bool]
-"""Whether a model's price is known, from its own settings or the price list."""
+PriceOf = Callable[[Model], Price | None]
+"""A model's price, from its own settings or the price list; None = not known."""
 
 
 def preflight(
@@ -28,7 +33,7 @@ def preflight(
     score: ScoreFunction,
     roles: Iterable[str],
     minimum: Minimum,
-    price_known: PriceKnown,
+    price_of: PriceOf,
     metered: bool,
     own_run: bool = False,
 ) -> None:
@@ -38,13 +43,15 @@ def preflight(
 
     Raises `ConfigError` or `DataError`.
     """
-    check_artifact(settings.artifact)
     models = {role: settings.role(role) for role in sorted(roles)}
     check_budget(settings.budget)
     check_minimum(settings.budget, minimum)
-    check_prices(settings.budget, models, price_known)
+    check_prices(settings.budget, models, price_of)
     check_metered(settings.budget, metered)
     check_examples(settings, splits, score, own_run=own_run)
+    # What user code asks is not known; what another run has paid for may cost nothing.
+    if settings.task.run is None and not own_run and settings.run.reuse is None:
+        check_request(settings, splits.val, price_of)
     check_overlap(splits, settings.data.id)
 
 
@@ -81,18 +88,16 @@ def check_minimum(budget: Budget, minimum: Minimum) -> None:
             )
 
 
-def check_prices(
-    budget: Budget, models: Mapping[str, Iterable[Model]], price_known: PriceKnown
-) -> None:
+def check_prices(budget: Budget, models: Mapping[str, Iterable[Model]], price_of: PriceOf) -> None:
     """Refuses a money budget if a model's price is unknown."""
     if budget.usd is None:
         return
     for role, candidates in models.items():
         for model in candidates:
-            if not price_known(model):
+            if price_of(model) is None:
                 raise ConfigError(
                     f"budget.usd: expected a known price for every model, found none for "
-                    f"{model.name!r} (role {role}). Give it, 0 if it is free: --models.{role}.price "
+                    f"{model.name!r} (role {role}). Give it, 0 if free: --models.{role}.price "
                     f"'{{input_usd_per_mtok = 0.1, output_usd_per_mtok = 0.4}}', or limit "
                     f"--budget.tokens instead"
                 )
@@ -124,20 +129,45 @@ def check_examples(
             raise DataError(f"data.{split}: {error}") from None
 
 
-def check_overlap(splits: Splits, id_field: str = "id") -> None:
-    """Refuses test examples whose content also stands in train or val under another id."""
-    seen = {
-        _content(example, id_field): f"{split} example {example.id!r}"
-        for split in ("train", "val")
-        for example in splits[split]
-    }
-    for example in splits.test:
-        known = seen.get(_content(example, id_field))
-        if known is not None:
-            raise DataError(
-                f"data.test: example {example.id!r} has the same content as {known}; its score "
-                f"would say nothing. Remove it from one of both"
+def check_request(settings: Settings, val: Iterable[Example], price_of: PriceOf) -> None:
+    """Refuses a token or money budget below what a single request for the seed may cost.
+
+    The seed is run on every example of val, so the largest of these requests is surely made.
+    """
+    seed = Artifact(settings.artifact)
+    messages = [default_messages(seed, example, settings.task.input) for example in val]
+    budget, needed_tokens, needed_usd = settings.budget, [], []
+    for model in settings.role("task"):
+        most = model.max_output_tokens
+        bound = max(Request(messages=tuple(m)).input_bound_tokens for m in messages)
+        needed_tokens.append(bound + most)
+        price = price_of(model)
+        usd = price.cost_usd(tokens_in=bound, tokens_out=most) if price else 0.0
+        needed_usd.append(ceil(usd * 1e6 - 1e-3) / 1e6)
+    # Where a role has several models, the cheapest may be the one that is asked.
+    for name, limit, needed in (
+        ("tokens", budget.tokens, min(needed_tokens)),
+        ("usd", budget.usd, min(needed_usd)),
+    ):
+        if limit is not None and limit < needed:
+            raise ConfigError(
+                f"budget.{name}: expected at least {needed}, which one request for the seed may "
+                f"cost (its longest input and max_output_tokens), found {limit}. Raise it: "
+                f"--budget.{name} {needed}, or lower max_output_tokens of the task's model"
             )
+
+
+def check_overlap(splits: Splits, id_field: str = "id") -> None:
+    """Refuses the same content in two splits under different ids."""
+    seen: dict[str, tuple[str, Example]] = {}
+    for split in SPLITS:
+        for example in splits[split]:
+            known, twin = seen.setdefault(_content(example, id_field), (split, example))
+            if known != split:
+                raise DataError(
+                    f"data.{split}: example {example.id!r} has the same content as {known} example "
+                    f"{twin.id!r}; its score would say nothing. Remove it from one of both"
+                )
 
 
 def check_same_run(

@@ -28,7 +28,7 @@ from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
 from flashevolve.policies.staleness import Staleness
-from flashevolve.preflight import preflight
+from flashevolve.preflight import check_artifact, preflight
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 
 DEFAULT_ROLE = ""
@@ -76,6 +76,7 @@ class Prepared:
             endpoints=self._endpoints,
             options=self._options(),
             history_tokens=settings.staleness.history_tokens,
+            repair_prompt=settings.staleness.repair_prompt,
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
@@ -164,11 +165,7 @@ def prepare(
         perfect_score=settings.task.perfect_score,
         metered=settings.task.all_metered,
     )
-    if not settings.artifact:
-        raise ConfigError(
-            "artifact: expected at least one component, found none. For example "
-            "--artifact.system 'Answer the question.'"
-        )
+    check_artifact(settings.artifact)
     seed = Artifact(settings.artifact)
     setup = Setup(
         seed=seed,
@@ -208,7 +205,7 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         score=task.score,
         roles=roles,
         minimum=workflow.minimum(),
-        price_known=lambda model: price_of(model, local_is_free=False) is not None,
+        price_of=lambda model: price_of(model, local_is_free=False),
         metered=task.metered,
         own_run=task.run is not None,
     )

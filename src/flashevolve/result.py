@@ -127,4 +127,7 @@ def _test_reason(state: RunState) -> str:
     if state.tests:
         return ""
     n_test = (state.started.data if state.started else {}).get("test", {}).get("n", 0)
-    return "not scored: the run has not finished" if n_test else "there is no test split"
+    if not n_test:
+        return "there is no test split"
+    over = state.ended is not None and not state.ended.resumable
+    return f"not scored: {'nothing was admitted' if over else 'the run has not finished'}"

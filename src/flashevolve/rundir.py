@@ -119,6 +119,17 @@ def runs_below(root: Path) -> list[Path]:
     return sorted(path for path in root.iterdir() if path.is_dir() and holds_run(path))
 
 
+def latest_run(root: Path) -> Path:
+    """Returns the run in `root` that was written last. Raises `StoreError` if there is none."""
+    found = runs_below(root)
+    if not found:
+        raise StoreError(
+            f"{root}: expected a run, found none. Name its directory, or start one: "
+            "flashevolve run CONFIG.toml"
+        )
+    return max(found, key=lambda path: (path / RUN_FILE).stat().st_mtime_ns)
+
+
 def write_result(run_dir: Path, result: dict[str, Any]) -> None:
     """Writes the result whole or not at all."""
     target = run_dir / RESULT_FILE

@@ -103,6 +103,16 @@ def test_a_directory_of_another_configuration_is_refused(finished: Path, capsys:
     assert "seed" in line
 
 
+def test_a_first_step_that_fails_says_once_how_to_go_on(tmp_path: Path, capsys: Capture) -> None:
+    with Endpoint(lambda received: status(503)) as endpoint:
+        config = project(tmp_path, endpoint.base_url)
+        arguments = ["--run-dir", str(tmp_path / "r"), "--limits.retries", "0"]
+        assert invoke(["run", str(config), *arguments]) == 3
+    (line,) = [x for x in capsys.readouterr().err.splitlines() if x.startswith("error: ")]
+    assert line.endswith(f"Mend the cause, then: flashevolve resume {tmp_path / 'r'}")
+    assert line.count("resume") == 1
+
+
 def test_a_wrong_key_stops_the_run_with_one_line(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

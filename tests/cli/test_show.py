@@ -1,4 +1,6 @@
 import json
+import os
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -24,6 +26,19 @@ def test_the_story_agrees_with_the_result(finished: Path) -> None:
     ended = {row["outcome"]: row["n"] for row in story["ended"]}
     assert ended == {k: v for k, v in story["conservation"].items() if v and k != "created"}
     assert story["conservation"]["created"] == sum(ended.values())
+
+
+def test_without_a_directory_it_tells_of_the_run_that_was_written_last(
+    finished: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["show"]) == 2
+    assert "runs: expected a run, found none. Name its directory" in capsys.readouterr().err
+    for name, at_s in (("a", 2e9), ("b", 1e9)):
+        shutil.copytree(finished, tmp_path / "runs" / name)
+        os.utime(tmp_path / "runs" / name / "run.sqlite", (at_s, at_s))
+    assert invoke(["show"]) == 0
+    assert f"in {Path('runs', 'a')}: finished" in capsys.readouterr().out
 
 
 def test_it_says_what_happened_in_words(finished: Path, capsys: Capture) -> None:

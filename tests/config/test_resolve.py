@@ -302,3 +302,21 @@ def test_a_file_with_overrides_becomes_settings(tmp_path: Path) -> None:
     settings = resolve(merge(load(tmp_path / "run.toml"), overrides), tmp_path)
     assert settings.budget == Budget(metric_calls=20)
     assert settings.model == Model("sim/h100-qwen3-8b", extra_body={"top_k": 20})
+
+
+def test_templates_are_read_from_the_files_own_directory_and_recorded_as_text(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "repair.md").write_text("{{stale}} {{current}} {{updates}}", encoding="utf-8")
+    (tmp_path / "reflect.md").write_text("{{current}} {{examples}}", encoding="utf-8")
+    tree = {"staleness": {"repair_prompt": "repair.md"}, "gepa": {"reflect": "reflect.md"}}
+    settings = resolve(tree, tmp_path)
+    assert settings.staleness.repair_prompt == "{{stale}} {{current}} {{updates}}"
+    assert settings.options.reflect == "{{current}} {{examples}}"
+    assert resolve(dump(settings), "/elsewhere") == resolve(dump(settings), tmp_path)
+    assert dump(settings)["staleness"]["repair_prompt"] == "{{stale}} {{current}} {{updates}}"
+
+
+def test_a_repair_prompt_without_its_placeholders_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"staleness\.repair_prompt: expected a template with \{"):
+        resolve({"staleness": {"repair_prompt": "Choose {{stale}} or {{current}}."}})

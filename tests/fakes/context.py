@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Commit, End, Goto, Item, Selection
-from flashevolve.engine.workflow import Workflow
+from flashevolve.engine.workflow import Capped, Workflow
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome
 from flashevolve.pools.pool import Pool
@@ -90,6 +90,8 @@ def started(
 ) -> tuple[Item[Any], str]:
     """Asks the sources in order; applies the selection's operations; returns item and stage."""
     for source in workflow.sources:
+        if isinstance(source, Capped) and source.cap(pool) <= 0:
+            continue
         selection: Selection[Any] | None = source.select(pool, rng)
         if selection is not None:
             pool.apply(selection.ops, version=pool.version)

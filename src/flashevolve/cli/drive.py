@@ -51,8 +51,10 @@ def _result(run: Run) -> Result:
     try:
         return run.result()
     except RunStopped as error:
-        said = str(error).rstrip(".")
-        raise RunStopped(f"{said}. Then: flashevolve resume {run.dir}") from error
+        # The engine says "..., then resume the run" and does not know by which command.
+        said = str(error).rstrip(".").removesuffix(", then resume the run")
+        then = ". Then" if said == str(error).rstrip(".") else ", then"
+        raise RunStopped(f"{said}{then}: flashevolve resume {run.dir}") from error
 
 
 def _progress(run: Run) -> Progress:

@@ -26,11 +26,14 @@ REASON_CHARS = 90
 
 
 @click.command("show")
-@click.argument("run_dir", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("run_dir", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(run_dir: Path, as_json: bool) -> None:
-    """Say what happened in a run: scores, admitted candidates, why steps ended, time and cost."""
-    story = tell(run_dir)
+def command(run_dir: Path | None, as_json: bool) -> None:
+    """Say what happened in a run: scores, admitted candidates, why steps ended, time and cost.
+
+    Without DIR, in the run below ./runs that was written last.
+    """
+    story = tell(run_dir or rundir.latest_run(Path("runs")))
     if as_json:
         print_json(story)
         return

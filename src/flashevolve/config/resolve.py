@@ -20,6 +20,8 @@ from flashevolve.llm.secrets import HIDDEN, without_secrets
 
 PATHS = {"data": ("train", "val", "test", "path"), "run": ("dir", "reuse")}
 """Keys that hold paths, which the file's directory or, from the command line, ours completes."""
+TEMPLATES = {"staleness": "repair_prompt", "gepa": "reflect"}
+"""Keys that hold a template or, where there is no placeholder in them, the path of one."""
 
 
 def resolve(
@@ -45,6 +47,7 @@ def resolve(
         tree["run"] = {**run, "base": base}
     for group, keys in PATHS.items():
         tree[group] = _absolute(tree.get(group, {}), group, keys, origin)
+    tree["staleness"] = _template(tree.get("staleness", {}), "staleness", origin)
     tree["artifact"] = _texts(tree.get("artifact", {}), origin)
     tree["model"], tree["models"] = _models(tree.get("model"), tree.get("models", {}))
 
@@ -99,7 +102,7 @@ def _algorithm(tree: Tree, origin: _Origin) -> tuple[str, str, Any]:
         return name, table_name(name), chosen
     table = table_name(chosen)
     cls = algorithm_class(chosen, origin.base)
-    given = tree.pop(table, {})
+    given = _template(tree.pop(table, {}), table, origin)
     # Tables of other algorithms stay in a file when one tries `--algorithm`.
     for other in ALGORITHMS:
         tree.pop(other, None)
@@ -120,6 +123,15 @@ def _absolute(group: Any, name: str, keys: tuple[str, ...], origin: _Origin) -> 
         else value
         for key, value in group.items()
     }
+
+
+def _template(group: Any, name: str, origin: _Origin) -> Any:
+    """Completes the path of a table's template, where it is a path."""
+    key = TEMPLATES.get(name, "")
+    given = group.get(key) if isinstance(group, Mapping) else None
+    if not isinstance(given, str) or "{{" in given:
+        return group
+    return {**group, key: str(origin.path(f"{name}.{key}", given))}
 
 
 def _texts(artifact: Any, origin: _Origin) -> Any:

@@ -18,6 +18,7 @@ from pydantic.dataclasses import dataclass
 from flashevolve.config.explain import explain
 from flashevolve.errors import ConfigError
 from flashevolve.llm.secrets import HIDDEN, holds_secret
+from flashevolve.templates import own_template
 
 T = TypeVar("T")
 
@@ -137,7 +138,7 @@ class Budget(metaclass=OneLine):
     usd: Amount | None = None
     """Dollars; needs a known price for every model."""
     seconds: Amount | None = None
-    """Wall-clock seconds, over all processes of the run."""
+    """Wall-clock seconds of evolution, over all processes of the run; scoring on test follows."""
     grace_s: NonNegative = 60.0
     """Seconds after `seconds` in which started evaluations may finish."""
 
@@ -264,6 +265,14 @@ class Limits(Table):
         return self.threads or self.concurrency
 
 
+REPAIR_PLACEHOLDERS = ("{{stale}}", "{{current}}", "{{updates}}")
+"""A repair template without one of these would judge without knowing what."""
+
+
+def _repair_template(given: str | None) -> str | None:
+    return None if given is None else own_template(given, REPAIR_PLACEHOLDERS)
+
+
 class Staleness(Table):
     """What happens to a step whose base changed while it was in flight."""
 
@@ -273,6 +282,9 @@ class Staleness(Table):
     """Which updates count: those that touch what the step read, or all."""
     history_tokens: Count = 4000
     """Longest list of updates, in tokens, shown to the repairing model."""
+    repair_prompt: Annotated[str | None, AfterValidator(_repair_template)] = None
+    """The repair prompt: a template, or the path of one. It must hold {{stale}}, {{current}} and
+    {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
 
 
 class RunSettings(Table):

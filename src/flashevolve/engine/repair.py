@@ -19,7 +19,9 @@ from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.llm.messages import Message, assistant, user
 from flashevolve.policies.staleness import GapRule, Update, updates_since
 from flashevolve.replies.errors import ReplyError
+from flashevolve.replies.fences import fence
 from flashevolve.replies.jsons import first_json_object
+from flashevolve.templates import fill, template
 
 BYTES_PER_TOKEN = 4
 """English prose; only used to cap what is shown."""
@@ -49,6 +51,8 @@ class Repairer:
     updates: Callable[[], Sequence[Update]]
     rule: GapRule
     history_tokens: int
+    prompt: str | None = None
+    """A template in place of the package's own."""
 
     async def judge(self, item: Item[Any], ctx: StageContext) -> Verdict:
         """Returns the model's verdict on one stale item."""
@@ -60,7 +64,9 @@ class Repairer:
             reason = "nothing to patch: the workflow names no artifact or base"
             return Verdict(verdict="discard", reason=reason, version=version)
         shown, n_cut = self._capped(relevant)
-        messages: list[Message] = [user(repair_prompt(stale, base.artifact, shown, n_cut))]
+        messages: list[Message] = [
+            user(repair_prompt(self.prompt, stale, base.artifact, shown, n_cut))
+        ]
         for attempt in ("", "again"):
             try:
                 reply = await ctx.chat(REPAIR, messages, name=attempt)
@@ -102,47 +108,23 @@ class Repairer:
 
 def fenced(texts: Artifact) -> str:
     """Returns the components, each under its name and in a fence."""
-    return "\n\n".join(f"### {name}\n```\n{text}\n```" for name, text in texts.items())
+    return "\n\n".join(f"### {name}\n{fence(text)}" for name, text in texts.items())
 
 
-def repair_prompt(stale: Artifact, current: Artifact, updates: Sequence[Update], n_cut: int) -> str:
-    """Returns the question put to the repairing model."""
+def repair_prompt(
+    own: str | None, stale: Artifact, current: Artifact, updates: Sequence[Update], n_cut: int
+) -> str:
+    """Returns the question put to the repairing model; `own` = a template in place of ours."""
     history = "\n\n".join(f"Version {u.version}: {u.text}" for u in updates)
     if n_cut:
         history = f"({n_cut} older updates are not shown.)\n\n{history}"
-    return f"""\
-Several people improve the same text at once. The text below was proposed on the basis of an older
-version; since then the current text has changed. Decide what is best for the next version.
-
-## Stale text
-{fenced(stale)}
-
-## Current text
-{fenced(current)}
-
-## Updates since
-{history}
-
-Choose one verdict:
-- "accept": the stale text is better than anything shown, or explores something different; keep it.
-- "patch": the stale text holds something useful that the current text lacks. Write the current
-  text with that added. Say everything once, drop what is redundant or contradictory, keep it short.
-- "discard": the current text already covers everything useful in the stale text.
-
-Answer with one JSON object and nothing else:
-{{"verdict": "accept" | "patch" | "discard", "reason": "one sentence",
- "components": {{"<component name>": "<its full new text>"}}}}
-Give "components" only with "patch".
-"""
+    values = {"stale": fenced(stale), "current": fenced(current), "updates": history}
+    return fill(own or template(__package__, "repair"), values)
 
 
 def correction(problem: str) -> str:
     """Returns what is said after an answer that could not be read."""
-    return (
-        f"Your answer could not be used ({problem}). Answer again with exactly one JSON object "
-        'that has "verdict" ("accept", "patch" or "discard"), "reason" and, for "patch", '
-        '"components".'
-    )
+    return fill(template(__package__, "again"), {"problem": problem})
 
 
 def read_verdict(

@@ -69,6 +69,8 @@ class Plan:
     endpoints: EndpointsFor
     options: Options
     history_tokens: int
+    repair_prompt: str | None = None
+    """A template in place of the package's own."""
     gap_rule: GapRule
     max_threads: int
     max_parallel: int
@@ -189,6 +191,7 @@ class Session:
                 updates=lambda: self.state.updates,
                 rule=plan.gap_rule,
                 history_tokens=plan.history_tokens,
+                prompt=plan.repair_prompt,
             )
             # It answers with a verdict, which the engine alone understands.
             repair = Stage(name=REPAIR, run=cast(Any, repairer.judge))

@@ -2,7 +2,7 @@
 
 An item begins only while there is a credit, and while money and proposals for one more whole step
 are left; if they are not and nothing is in flight, the run drains. Sources are asked in the
-workflow's order.
+workflow's order; a capped one only while fewer of its own items are in flight.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from flashevolve.engine.board import Board
 from flashevolve.engine.funds import Funds
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.state import Codec
-from flashevolve.engine.workflow import Source, Workflow
+from flashevolve.engine.workflow import Capped, Source, Workflow
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.policies.budget import scarcest, selection_is_affordable
 from flashevolve.policies.draws import derived_rng
@@ -68,6 +68,10 @@ class Starter:
         return any(self._start_from(source) for source in self._workflow.sources)
 
     def _start_from(self, source: Source[Any]) -> bool:
+        if isinstance(source, Capped):
+            own = sum(f.item.source == source.name for f in self._state.in_flight.values())
+            if own >= source.cap(self._state.pool):
+                return False
         ordinal = self._state.ordinals[source.name]
         rng = derived_rng(self._rng_seed, "select", source.name, ordinal)
         selection = source.select(self._state.pool, rng)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
@@ -98,6 +98,15 @@ class Source(Protocol[P]):
 
     def select(self, pool: Pool, rng: Random) -> Selection[P] | None:
         """Returns what to start now, or None if there is nothing to start."""
+        ...
+
+
+@runtime_checkable
+class Capped(Protocol):
+    """A source that may have only so many of its steps in flight; others need not say anything."""
+
+    def cap(self, pool: Pool) -> int:
+        """Returns how many may be in flight; with as many under way it is not asked for more."""
         ...
 
 

@@ -9,17 +9,19 @@ import pytest
 from pydantic import TypeAdapter
 
 import flashevolve.algorithms.gepa as package
+from flashevolve import events as ev
 from flashevolve.algorithms.gepa import GEPA
 from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
 from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Commit, End, Item, Needs
 from flashevolve.engine.workflow import Setup
 from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
-from flashevolve.llm.messages import Message
+from flashevolve.llm.messages import Message, Request
 from flashevolve.outcome import Outcome
 from flashevolve.pools.pareto import ParetoPool, insert, put
 from flashevolve.task import Split
 from tests.fakes.context import FakeContext, repaired, run_stages, started, step
+from tests.fakes.runs import Bench
 
 TRAIN, VAL = ("t0", "t1", "t2"), tuple(f"v{i}" for i in range(6))
 
@@ -390,13 +392,51 @@ def test_an_admitted_mutation_makes_one_merge_due_and_an_admitted_merge_none() -
     assert pool_of(ctx).state["merge.due"] == 1
 
 
-def test_no_more_merges_are_started_or_validated_than_may_be_admitted() -> None:
+def test_no_merge_is_started_once_as_many_were_admitted_as_may_be() -> None:
     workflow, ctx = merging({"1 2": 0.75}, GEPA(merge=True, merge_max=1))
-    item, _ = started(workflow, ctx.pool, Random(0))
     ctx.pool.apply([put("merge.due", 1), put("merge.admitted", 1)], version=ctx.pool.version)
     assert started(workflow, ctx.pool, Random(0))[0].source == "mutate"
-    end = run_stages(workflow, item, ctx, "screen")
-    assert end == End("rejected", "1 merges were admitted meanwhile")
+
+
+@pytest.mark.parametrize("run_seed", range(3))
+def test_merges_admitted_and_in_flight_together_are_never_more_than_merge_max(
+    run_seed: int,
+) -> None:
+    merge_max = 2
+
+    def hashed(text: str) -> float:
+        return Random(text).random()
+
+    def rewrite(request: Request, rng: Random) -> str:
+        return f"```\n{rng.randrange(10**9)}\n```"
+
+    bench = Bench(
+        GEPA(merge=True, merge_max=merge_max, merge_overlap_floor=1, minibatch=1).workflow,
+        in_flight=24,
+        workers=24,
+        concurrency=24,
+        answer=rewrite,
+        agent=lambda artifact, example: f"{dict(artifact)} {example['input']}",
+        score=lambda example, output: hashed(output),
+        seed=Artifact({"a": "0", "b": "0"}),
+        n_val=6,
+        run_seed=run_seed,
+        budget={"metric_calls": 1500},
+    )
+    bench.run()
+    n_started, admitted, under_way, most = 0, 0, set[int](), 0
+    for record in bench.store.records:
+        match record.event:
+            case ev.ItemSelected(ticket=ticket, source="merge"):
+                n_started += 1
+                under_way.add(ticket)
+            case ev.ItemEnded(ticket=ticket, outcome=outcome) if ticket in under_way:
+                under_way.remove(ticket)
+                admitted += outcome == "committed"
+        most = max(most, admitted + len(under_way))
+    assert most == merge_max
+    assert admitted > 0
+    assert n_started > merge_max, "a merge that was rejected makes room for another"
 
 
 def test_a_patched_merge_is_screened_against_its_new_parents_stored_scores() -> None:

@@ -1,23 +1,25 @@
 """GEPA's configuration."""
 
-from contextlib import suppress
-from pathlib import Path
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
+from pydantic.dataclasses import dataclass
 
 from flashevolve.algorithms.gepa.prompts import MANDATORY
+from flashevolve.config.settings import OneLine
 from flashevolve.engine.workflow import Setup
+from flashevolve.templates import own_template
 
 if TYPE_CHECKING:
     from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
 
 
-class GEPA(BaseModel):
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
+class GEPA(metaclass=OneLine):
     """Reflective prompt evolution with a per-example Pareto pool (Agrawal 2025)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+    _: KW_ONLY
     minibatch: int = Field(default=3, ge=1)
     """Training examples that a step reflects on and is screened on."""
     selection: Literal["pareto", "current_best", "epsilon_greedy"] = "pareto"
@@ -32,7 +34,7 @@ class GEPA(BaseModel):
     merge: bool = False
     """Whether to combine candidates that improved different components of a common ancestor."""
     merge_max: int = Field(default=5, ge=0)
-    """No merge is started or fully validated once this many have been admitted."""
+    """Merges admitted and in flight together, at most."""
     merge_overlap_floor: int = Field(default=5, ge=1)
     """Validation examples that two candidates must have in common to be merged."""
     skip_perfect: bool = True
@@ -44,17 +46,7 @@ class GEPA(BaseModel):
     @field_validator("reflect")
     @classmethod
     def _read_template(cls, value: str | None) -> str | None:
-        """Reads a path at once, so that the recorded configuration holds the text itself."""
-        text = value
-        if value is not None and "{{" not in value:
-            with suppress(OSError):
-                text = Path(value).read_text(encoding="utf-8")
-        if text is not None and any(name not in text for name in MANDATORY):
-            raise ValueError(
-                f"expected a template with {' and '.join(MANDATORY)}, or the path of one, "
-                f"got {value!r:.80}; is the path right, and are both in the text?"
-            )
-        return text
+        return None if value is None else own_template(value, MANDATORY)
 
     def workflow(self, setup: Setup) -> "GEPAWorkflow":
         """Returns the workflow for one run."""

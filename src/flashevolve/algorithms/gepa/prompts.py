@@ -1,7 +1,7 @@
 """What GEPA says to the reflecting model; the words are in `prompts/`."""
 
-from flashevolve.algorithms.templates import fill, template
 from flashevolve.replies.fences import fence
+from flashevolve.templates import fill, template
 
 MANDATORY = ("{{current}}", "{{examples}}")
 """A reflection template without one of these would reflect on nothing."""

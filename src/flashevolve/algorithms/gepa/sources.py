@@ -62,16 +62,23 @@ class SeedSource:
 
 @dataclass(frozen=True)
 class MergeSource:
-    """Starts a merge when one is due and two candidates complement each other."""
+    """Starts a merge when one is due and two candidates complement each other.
+
+    Admitted and in flight together are never more than `merge_max`.
+    """
 
     config: GEPA
     name: str = "merge"
+
+    def cap(self, pool: Pool) -> int:
+        """Returns how many merges may still be admitted."""
+        return merges_left(pareto(pool), self.config)
 
     def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
         """Returns a merge, to enter at `screen`, and takes one off those that are due."""
         pool = pareto(pool)
         due = pool.state.get(MERGES_DUE, 0)
-        if not due or merges_used_up(pool, self.config):
+        if not due:
             return None
         candidates = sorted(pool.parent_weights)
         found = find_merge(pool, candidates, self.config.merge_overlap_floor, rng)
@@ -115,15 +122,15 @@ class MutateSource:
                 return selection.epsilon_greedy(pool.means, rng, self.config.epsilon)
 
 
-def merges_used_up(pool: ParetoPool, config: GEPA) -> bool:
-    """Returns whether as many merges were admitted as the configuration allows."""
-    return bool(pool.state.get(MERGES_ADMITTED, 0) >= config.merge_max)
+def merges_left(pool: ParetoPool, config: GEPA) -> int:
+    """Returns how many merges may be admitted beyond those that were."""
+    return config.merge_max - int(pool.state.get(MERGES_ADMITTED, 0))
 
 
 def admission(source: str, pool: ParetoPool, config: GEPA) -> Ops:
     """Returns what an admitted step changes: a merge is counted, a mutation makes one due."""
     if source == "merge":
         return (put(MERGES_ADMITTED, pool.state.get(MERGES_ADMITTED, 0) + 1),)
-    if source == "mutate" and config.merge and not merges_used_up(pool, config):
+    if source == "mutate" and config.merge and merges_left(pool, config):
         return (put(MERGES_DUE, pool.state.get(MERGES_DUE, 0) + 1),)
     return ()

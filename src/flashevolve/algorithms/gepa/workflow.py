@@ -32,7 +32,6 @@ from flashevolve.algorithms.gepa.sources import (
     SeedSource,
     Step,
     admission,
-    merges_used_up,
 )
 from flashevolve.algorithms.records import records
 from flashevolve.artifact import Artifact
@@ -60,7 +59,7 @@ class GEPAWorkflow(Workflow[Step]):
                 "the seed has only one.",
                 stacklevel=3,
             )
-            config = config.model_copy(update={"merge": False})
+            config = replace(config, merge=False)
         self.config = config
         self.setup = setup
         merge = (MergeSource(config),) if config.merge else ()
@@ -147,7 +146,7 @@ class GEPAWorkflow(Workflow[Step]):
     async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Scores the child on the whole validation set."""
         child = _child(item.payload)
-        if end := _no_op(child, ctx.pool) or self._merged_enough(item, ctx.pool):
+        if end := _no_op(child, ctx.pool):
             return end
         outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
         return item.with_payload(scores={e: outcomes[e].score for e in self.setup.val_ids})
@@ -155,7 +154,7 @@ class GEPAWorkflow(Workflow[Step]):
     def commit(self, item: Item[Step], pool: Pool) -> Commit | End:
         """Admits the child with its scores; an admitted mutation makes a merge due."""
         pool, step, child = pareto(pool), item.payload, _child(item.payload)
-        if end := _no_op(child, pool) or self._merged_enough(item, pool):
+        if end := _no_op(child, pool):
             return end
         ops = (
             insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket),
@@ -172,11 +171,6 @@ class GEPAWorkflow(Workflow[Step]):
         """Returns the step with the patched child of `base`, to be screened where it was."""
         patch = replace(item.payload, parents=(base.id,), child=artifact.to_json())
         return replace(patch, base_scores=None, scores={})
-
-    def _merged_enough(self, item: Item[Step], pool: Pool) -> End | None:
-        if item.source == "merge" and merges_used_up(pareto(pool), self.config):
-            return End("rejected", f"{self.config.merge_max} merges were admitted meanwhile")
-        return None
 
     def _sweeps(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0
