@@ -1,4 +1,5 @@
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -401,3 +402,58 @@ def test_an_agent_that_costs_more_than_the_budget_ends_the_run_after_the_seed(
     result = fe.optimize(**simulated(tmp_path / "run", run=agent, metered=True, budget=budget))
     assert result.reason == "tokens"
     assert result.spent["tokens"] == 1000 * len(VAL)
+
+
+# -- arguments ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("score", "exact", r"^score: expected a function, found 'exact'\. Built-in"),
+        ("score", None, r"^score: expected a function, found None"),
+        ("score", lambda output: 1.0, r"^score must take \(example, output\) or \(.*, ctx\), got"),
+        ("run", "a:b", r"^run: expected a function or None, found 'a:b'"),
+        (
+            "run",
+            lambda example: "x",
+            r"^run must take \(artifact, example\) or .*got \(example\)",
+        ),
+        ("algorithm", fe.GEPA, r"^algorithm: expected a name or an instance.*Write GEPA\(\)"),
+        ("seed", "Answer", r"^seed: expected component name -> text, .*found 'Answer'"),
+        ("seed", {"system": 3}, r"artifact\.system"),
+        ("seed", {"system": "\ud83d"}, r"^artifact\.system: expected text, found half a surr"),
+        ("val", None, r"^val: expected a file or a sequence of mappings, found None"),
+    ],
+)
+def test_a_wrong_argument_is_one_line_before_anything_runs(
+    name: str, value: Any, expected: str, tmp_path: Path
+) -> None:
+    with pytest.raises(fe.FlashEvolveError, match=expected) as caught:
+        fe.start(**simulated(tmp_path / "run", **{name: value}))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_metric_may_ask_a_model_for_its_judgement(tmp_path: Path) -> None:
+    def score(example: Mapping[str, Any], output: str, ctx: Any) -> float:
+        return len(ctx.chat("judge", f"How good is this? {output}").text) % 7 / 7
+
+    result = fe.optimize(**simulated(tmp_path / "run", score=score))
+    assert result.usage_by_role["judge"].calls >= len(VAL)
+
+
+def test_an_agent_that_exits_is_data_and_not_the_end_of_the_process(tmp_path: Path) -> None:
+    n_run = 0
+
+    def agent(artifact: Mapping[str, str], example: Mapping[str, Any]) -> str:
+        nonlocal n_run
+        n_run += 1
+        if n_run == 2:
+            sys.exit("no key")
+        return str(example["id"])
+
+    with Endpoint(read_and_answer) as endpoint:
+        fe.optimize(**evolution(endpoint, tmp_path / "run", run=agent))
+    errors = [o.error for o in outcomes(tmp_path / "run") if o.error]
+    assert errors == ["run raised RuntimeError: SystemExit: no key"]

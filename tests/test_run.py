@@ -1,8 +1,9 @@
 import asyncio
 import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -250,3 +251,93 @@ def test_an_answer_without_usage_is_charged_in_full(tmp_path: Path) -> None:
     assert 0 < result.usage.tokens <= 60_000
     settled = [r.event for r in read_records(result.run_dir) if isinstance(r.event, ev.CallSettled)]
     assert not any(s.usage_known for s in settled)
+
+
+# -- what user code must not break -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_simulated", [True, False])
+def test_an_interrupt_in_user_code_is_what_the_run_ends_with(
+    is_simulated: bool, tmp_path: Path
+) -> None:
+    def agent(artifact: fe.Artifact, example: Mapping[str, Any]) -> str:
+        raise KeyboardInterrupt
+
+    with Endpoint(read_and_answer) as endpoint:
+        make = simulated if is_simulated else partial(evolution, endpoint)
+        run = fe.start(**make(tmp_path / "run", run=agent))
+        with pytest.raises(KeyboardInterrupt):
+            run.result()
+
+
+def test_a_refused_run_yields_no_events_of_the_run_that_it_was_refused_for(tmp_path: Path) -> None:
+    fe.optimize(**simulated(tmp_path / "run"))
+    run = fe.start(**simulated(tmp_path / "run", policy="full"))
+    assert asyncio.run(asyncio.wait_for(collect(run), WAIT_S)) == []
+    with pytest.raises(fe.FlashEvolveError, match="policy"):
+        run.result()
+
+
+def test_an_observer_that_raises_is_warned_of_once_and_costs_the_others_nothing(
+    tmp_path: Path,
+) -> None:
+    told: list[ev.Record] = []
+
+    def broken(record: ev.Record) -> None:
+        raise LookupError("gone")
+
+    with Endpoint(read_and_answer) as endpoint:
+        run = unstarted(endpoint, tmp_path / "run")
+        run.observe(broken)
+        run.observe(told.append)
+        with pytest.warns(RuntimeWarning, match="an observer failed on event 1.*gone") as caught:
+            run.result()
+    assert len(caught) == 1
+    assert told == list(read_records(run.dir))
+
+
+def test_stops_are_counted_once_however_early_they_come(tmp_path: Path) -> None:
+    """One stop, told while the session is being made, must not become two."""
+    with Endpoint(read_and_answer) as endpoint:
+        run = unstarted(endpoint, tmp_path / "run")
+        told: list[int] = []
+
+        class Counting:
+            def stop(self) -> None:
+                told.append(1)
+
+        async def early() -> None:
+            run._loop = asyncio.get_running_loop()
+            run.stop()
+            run._session = cast(Any, Counting())
+            run._obey()
+            await asyncio.sleep(0)
+            assert told == [1]
+            run.stop()
+            await asyncio.sleep(0)
+            assert told == [1, 1]
+
+        asyncio.run(early())
+
+
+def test_a_run_whose_agent_hangs_ends_at_once_on_the_second_stop(tmp_path: Path) -> None:
+    reached, go = threading.Event(), threading.Event()
+
+    def agent(artifact: fe.Artifact, example: Mapping[str, Any]) -> str:
+        reached.set()
+        go.wait(WAIT_S)
+        return ""
+
+    with Endpoint(read_and_answer) as endpoint:
+        run = fe.start(**evolution(endpoint, tmp_path / "run", run=agent))
+        try:
+            assert reached.wait(WAIT_S)
+            run.stop()
+            run.stop()
+            assert run.wait(WAIT_S / 2)
+            assert run.result().reason == "stop"
+            hanging = [t for t in threading.enumerate() if t.name.startswith("flashevolve-user")]
+            assert hanging
+            assert all(thread.daemon for thread in hanging)
+        finally:
+            go.set()

@@ -97,9 +97,32 @@ def _new(
     for name in options:
         if name not in known or name == "has_run":
             raise ConfigError(f"optimize() has no argument {name!r}.{nearest(name, known)}")
+    _check_arguments(seed, run, score, options)
     settings = settings_from(seed=seed, has_run=run is not None, **options)
     splits = load_splits(train, val, test, id_field=id_field)
     return Run(prepare(settings, splits=splits, run=run, score=score))
+
+
+def _check_arguments(seed: Any, run: Any, score: Any, options: Mapping[str, Any]) -> None:
+    """Refuses what the types forbid and people write nevertheless, each in one line."""
+    if not isinstance(seed, Mapping):
+        raise ConfigError(
+            f"seed: expected component name -> text, such as {{'system': 'Answer.'}}, "
+            f"found {seed!r:.60}"
+        )
+    if run is not None and not callable(run):
+        raise ConfigError(f"run: expected a function or None, found {run!r:.60}")
+    if not callable(score):
+        raise ConfigError(
+            f"score: expected a function, found {score!r:.60}. Built-in metrics are named in a "
+            f"configuration file"
+        )
+    algorithm = options.get("algorithm")
+    if isinstance(algorithm, type):
+        name = algorithm.__name__
+        raise ConfigError(
+            f"algorithm: expected a name or an instance, found the class {name}. Write {name}()"
+        )
 
 
 def optimize(

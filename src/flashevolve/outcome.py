@@ -43,7 +43,8 @@ class Outcome:
     trace: Any = None
     """JSON-serialisable record of how the output came about; None = output only."""
     usage: Usage = field(default_factory=Usage)
-    """What user code spent through a client of its own; metered calls are not repeated here."""
+    """What user code spent through a client of its own, charged when the outcome is recorded;
+    metered calls are not repeated here."""
     error: str | None = None
     """None, or one line on what failed."""
 

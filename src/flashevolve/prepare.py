@@ -10,11 +10,12 @@ from flashevolve.artifact import Artifact
 from flashevolve.config import Model, Settings, dump
 from flashevolve.data.fingerprint import fingerprint
 from flashevolve.data.imports import load_function
-from flashevolve.data.loaders import Splits
+from flashevolve.data.loaders import Splits, check_text
 from flashevolve.data.metrics import score_function
 from flashevolve.data.splits import load_data
 from flashevolve.engine.engine import Options
 from flashevolve.engine.session import Plan, limits_of
+from flashevolve.engine.usercode import takes_context
 from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.events import RunStarted
@@ -166,6 +167,8 @@ def prepare(
         metered=settings.task.all_metered,
     )
     check_artifact(settings.artifact)
+    for name, text in settings.artifact.items():
+        check_text([name, text], f"artifact.{name.encode(errors='replace').decode()}")
     seed = Artifact(settings.artifact)
     setup = Setup(
         seed=seed,
@@ -192,9 +195,13 @@ def prepare(
 
 def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[Any]) -> None:
     roles = set(workflow.roles)
+    asks = takes_context(task.score, "score")
     if task.run is None:
         roles.add("task")
     else:
+        takes_context(task.run, "run")
+        asks = True
+    if asks:
         # User code may ask any role: what its models cost must be known as well.
         roles |= settings.models.keys() | ({"task"} if settings.model else set())
     if settings.policy == "reflective" and settings.schedule == "async":

@@ -8,7 +8,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -53,6 +53,8 @@ class Run:
         self._result: Result | None = None
         self._error: BaseException | None = None
         self._stops = 0
+        self._n_obeyed = 0
+        """Stops that the session was told of; counted on the run's loop alone."""
         self._observers: list[Observer] = []
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
@@ -99,6 +101,8 @@ class Run:
         and closing it again would release the writer's.
         """
         if self.done:
+            if self._error is not None and self._session is None:
+                return []  # Refused: what the directory holds is another run's.
             return await asyncio.to_thread(_read_records, self.dir, seen)
         loop = self._loop
         if loop is None or loop.is_closed():
@@ -137,9 +141,15 @@ class Run:
         Either way the run can be resumed.
         """
         self._stops += 1
-        loop, session = self._loop, self._session
-        if loop is not None and session is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(session.stop)
+        if self._loop is not None:
+            with suppress(RuntimeError):  # The loop is closed: the run has ended.
+                self._loop.call_soon_threadsafe(self._obey)
+
+    def _obey(self) -> None:
+        """Tells the session of each stop once, wherever it came from; on the run's loop."""
+        while self._session is not None and self._n_obeyed < self._stops:
+            self._n_obeyed += 1
+            self._session.stop()
 
     def wait(self, timeout_s: float) -> bool:
         """Waits for the end, at most so long; returns whether it came."""
@@ -164,7 +174,13 @@ class Run:
     async def aresult(self) -> Result:
         """Waits for the end without blocking the loop; cancelled, it cancels the run."""
         if self._thread is None and not self.prepared.simulated:
-            await self._drive()
+            try:
+                await self._drive()
+            except BaseException as error:
+                self._error = self._error or error
+                raise
+            finally:
+                self._done.set()
             return self._outcome()
         if self._thread is None:
             self.start()
@@ -191,7 +207,11 @@ class Run:
             self._done.set()
 
     async def _drive(self) -> None:
-        """Opens the store, runs the session, and keeps its result or its error."""
+        """Opens the store, runs the session, and keeps its result or its error.
+
+        An interrupt in user code ends the loop and cancels this; whoever started it keeps that and
+        says only then that the run is done.
+        """
         self._loop = asyncio.get_running_loop()
         try:
             self._result = await self._run()
@@ -199,8 +219,6 @@ class Run:
             raise
         except BaseException as error:
             self._error = error
-        finally:
-            self._done.set()
 
     async def _run(self) -> Result:
         began_s = time.monotonic() - _earlier_wall_s(self.dir)
@@ -221,8 +239,7 @@ class Run:
             for observer in self._observers:
                 session.observe(observer)
             self._session, self._writer = session, writer
-            for _ in range(self._stops):
-                session.stop()
+            self._obey()
             await session.run()
             return self._report(state, time.monotonic() - began_s)
 

@@ -182,3 +182,25 @@ def test_tables_come_back_as_they_were(
     assert [list(r.data.items()) for r in rows(path)] == [
         list(zip(header, line, strict=True)) for line in body
     ]
+
+
+def test_half_a_surrogate_pair_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"input": "fine \\ud83d\\ude00"}\n{"input": {"deep": ["x\\ud83d"]}}\n')
+    expected = r"t\.jsonl, line 2: expected text, found half a surrogate pair, '\\ud83d', as chara"
+    with pytest.raises(DataError, match=expected):
+        load_splits(path, [{"input": "b"}])
+
+
+def test_half_a_surrogate_pair_is_refused_with_the_index() -> None:
+    with pytest.raises(DataError, match=r"^val\[1\]: expected text, found half a surrogate pair"):
+        load_splits([{"input": "a"}], [{"input": "b"}, {"input\udc00": "c"}])
+    with pytest.raises(DataError, match=r"^train\[0\]: expected text, found half a surrogate pair"):
+        load_splits([Example(id="\ud83d", data={"input": "a"})], [{"input": "b"}])
+
+
+@pytest.mark.parametrize("wrong", [None, 5, {"input": "a"}])
+def test_what_is_no_sequence_of_mappings_is_named(wrong: Any) -> None:
+    kind = "None" if wrong is None else type(wrong).__name__
+    with pytest.raises(DataError, match=rf"^val: expected a file or a sequence .*found {kind}$"):
+        load_splits([{"input": "b"}], wrong)

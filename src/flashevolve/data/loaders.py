@@ -54,6 +54,9 @@ def load_splits(
     train: Source, val: Source, test: Source | None = None, *, id_field: str = "id"
 ) -> Splits:
     """Loads the splits. Raises `DataError` for anything unreadable, empty or duplicate."""
+    for name, source in (("train", train), ("val", val)):
+        if source is None:
+            raise DataError(f"{name}: expected a file or a sequence of mappings, found None")
     seen: dict[str, str] = {}
     given: dict[Split, Source | None] = {"train": train, "val": val, "test": test}
     loaded = {
@@ -68,8 +71,12 @@ def rows(source: Source, *, name: str = "data") -> list[Row]:
     """Reads the rows of a file or sequence; there is at least one. Raises `DataError`."""
     if isinstance(source, str | Path):
         name, found = str(source), list(_file_rows(Path(source)))
-    else:
+    elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         found = list(_sequence_rows(source, name))
+    else:
+        raise DataError(
+            f"{name}: expected a file or a sequence of mappings, found {type(source).__name__}"
+        )
     if not found:
         raise DataError(f"{name}: expected at least one example, found none")
     return found
@@ -85,6 +92,7 @@ def examples(
     seen = {} if seen is None else seen
     made: list[Example] = []
     for row in found:
+        check_text([row.id, row.data], row.place)
         own = row.id if row.id is not None else _own_id(row, id_field)
         example_id = own if own is not None else _content_id(row, id_field)
         if example_id in seen:
@@ -96,6 +104,26 @@ def examples(
         seen[example_id] = row.place
         made.append(Example(id=example_id, data=dict(row.data)))
     return tuple(made)
+
+
+def check_text(value: Any, place: str) -> None:
+    """Refuses half a surrogate pair, anywhere in a value: no request can carry it."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = value[error.start]
+            raise DataError(
+                f"{place}: expected text, found half a surrogate pair, {half!a}, as character "
+                f"{error.start + 1} of {value[:40]!a}. Remove it"
+            ) from None
+    elif isinstance(value, Mapping):
+        for key, below in value.items():
+            check_text(key, place)
+            check_text(below, place)
+    elif isinstance(value, list | tuple):
+        for below in value:
+            check_text(below, place)
 
 
 def _own_id(row: Row, id_field: str) -> str | None:

@@ -6,6 +6,7 @@ of which nothing could be seen. Observers are told of events only once they are 
 """
 
 import asyncio
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -52,6 +53,7 @@ class EventLog:
         self._encode = encode
         self._last_snapshot = writer.seq
         self._observers: list[Observer] = []
+        self._failed: list[Observer] = []
         self._unseen: deque[ev.Record] = deque()
         self._teller: asyncio.Task[None] | None = None
 
@@ -60,7 +62,7 @@ class EventLog:
         return self._clock()
 
     def observe(self, observer: Observer) -> None:
-        """Adds an observer; it must return quickly and never raise."""
+        """Adds an observer; it must return quickly. One that raises is warned of once."""
         self._observers.append(observer)
 
     def append(self, *events: ev.Event) -> None:
@@ -99,9 +101,22 @@ class EventLog:
                 for _ in range(n_now):
                     record = self._unseen.popleft()
                     for observer in self._observers:
-                        observer(record)
+                        self._show(record, observer)
         finally:
             self._teller = None
+
+    def _show(self, record: ev.Record, observer: Observer) -> None:
+        try:
+            observer(record)
+        except Exception as error:  # the boundary to user code: the run and the others go on
+            if observer not in self._failed:
+                self._failed.append(observer)
+                warnings.warn(
+                    f"an observer failed on event {record.seq} ({record.event.kind}) and may miss "
+                    f"more: {type(error).__name__}: {error}",
+                    RuntimeWarning,
+                    stacklevel=1,
+                )
 
     async def flush(self) -> None:
         """Returns when everything is durable and every observer has been told."""
