@@ -94,12 +94,24 @@ def test_what_is_right_passes(budget: Budget) -> None:
             {"budget": Budget(usd=0.0082)},
             r"^budget\.usd: expected at least 0\.008244, which one request .*, found 0\.0082\. ",
         ),
+        (
+            {"budget": Budget(usd=1), "models": {"reflct": (Model("r"),)}, "model": Model("m")},
+            r"^models\.reflct: expected a role that this run asks, one of task, reflect, repair, "
+            r"judge, embed\. Did you mean 'reflect'\? Rename or remove it$",
+        ),
         ({"budget": Budget(usd=1), "models": {}}, r"^no model for role 'reflect'"),
     ],
 )
 def test_a_run_that_cannot_work_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         check(**changes)
+
+
+def test_roles_that_only_other_runs_ask_and_those_of_user_code_are_left_alone() -> None:
+    unused = {"repair": (Model("r"),), "judge": (Model("r"),)}
+    check(budget=Budget(metric_calls=99), models=unused, model=Model("m"))
+    own = {"planner": (Model("r"),)}
+    check(budget=Budget(metric_calls=99), models=own, model=Model("m"), own_run=True)
 
 
 def test_prices_and_meters_matter_only_to_the_budgets_that_need_them() -> None:

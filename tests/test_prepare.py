@@ -15,13 +15,14 @@ LOCAL = Model("local", base_url="http://127.0.0.1:1/v1", price=FREE)
 UNPRICED = Model("unpriced", base_url="https://models.example/v1")
 
 
-def prepared(models: dict[str, Model], budget: Budget) -> Any:
+def prepared(models: dict[str, Model], budget: Budget, **more: Any) -> Any:
     """Prepares a run of user code whose calls are all counted."""
     tree = {
         "artifact": {"system": "s"},
         "task": {"metered": True},
         "models": models,
         "budget": budget,
+        **more,
     }
     splits = load_splits([{"input": "a"}], [{"input": "b"}])
     return prepare(
@@ -49,3 +50,18 @@ def test_a_money_budget_wants_the_price_of_every_model_that_user_code_may_ask() 
     with pytest.raises(ConfigError, match=r"found none for 'unpriced' \(role judge\)"):
         prepared({**own, "judge": UNPRICED}, Budget(usd=1))
     assert prepared({**own, "judge": UNPRICED}, Budget(tokens=100_000)).settings.budget.usd is None
+
+
+@pytest.mark.parametrize(
+    ("models", "key"),
+    [
+        ({}, "model"),
+        ({"task": Model("sim/foo")}, r"models\.task"),
+    ],
+)
+def test_an_unknown_simulation_is_named_with_the_key_that_asks_for_it(
+    models: dict[str, Model], key: str
+) -> None:
+    default = Model("sim/h100-qwen3-8b" if models else "sim/foo")
+    with pytest.raises(ConfigError, match=rf"^{key}\.name: .*foo"):
+        prepared({**models}, Budget(tokens=100_000), model=default)

@@ -17,9 +17,10 @@ from flashevolve.data.loaders import Splits
 from flashevolve.data.metrics import Metric, field_of
 from flashevolve.engine.evaluation import default_messages
 from flashevolve.engine.item import Minimum
-from flashevolve.errors import ConfigError, DataError
+from flashevolve.errors import ConfigError, DataError, nearest
 from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
+from flashevolve.llm.roles import KNOWN_ROLES
 from flashevolve.task import SPLITS, Example, ScoreFunction
 
 PriceOf = Callable[[Model], Price | None]
@@ -43,6 +44,8 @@ def preflight(
 
     Raises `ConfigError` or `DataError`.
     """
+    if settings.task.run is None and not own_run:
+        check_roles(settings.models, roles)
     models = {role: settings.role(role) for role in sorted(roles)}
     check_budget(settings.budget)
     check_minimum(settings.budget, minimum)
@@ -62,6 +65,17 @@ def check_artifact(artifact: Mapping[str, str]) -> None:
             "artifact: expected at least one component, found none. For example "
             "--artifact.system 'Answer the question.'"
         )
+
+
+def check_roles(configured: Iterable[str], asked: Iterable[str]) -> None:
+    """Refuses a model for a role that nobody asks: what was meant would fall to another model."""
+    known = [*asked, *KNOWN_ROLES]
+    for role in configured:
+        if role not in known:
+            raise ConfigError(
+                f"models.{role}: expected a role that this run asks, one of "
+                f"{', '.join(dict.fromkeys(known))}.{nearest(role, known)} Rename or remove it"
+            )
 
 
 def check_budget(budget: Budget) -> None:
@@ -97,9 +111,9 @@ def check_prices(budget: Budget, models: Mapping[str, Iterable[Model]], price_of
             if price_of(model) is None:
                 raise ConfigError(
                     f"budget.usd: expected a known price for every model, found none for "
-                    f"{model.name!r} (role {role}). Give it, 0 if free: --models.{role}.price "
-                    f"'{{input_usd_per_mtok = 0.1, output_usd_per_mtok = 0.4}}', or limit "
-                    f"--budget.tokens instead"
+                    f"{model.name!r} (role {role}). Give it, 0 if it is free: "
+                    f"--models.{role}.price '{{input_usd_per_mtok = 0.1, "
+                    f"output_usd_per_mtok = 0.4}}', or limit --budget.tokens instead"
                 )
 
 

@@ -219,7 +219,13 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
     for role in sorted(roles):
         for model in settings.role(role):
             # Sends nothing; refuses a missing key or an unknown preset while no run exists yet.
-            connect(model, os.environ, {})
+            try:
+                connect(model, os.environ, {})
+            except ConfigError as error:
+                if not account(model).startswith("sim/"):
+                    raise
+                key = f"models.{role}.name" if role in settings.models else "model.name"
+                raise ConfigError(f"{key}: {error}") from None
 
 
 def all_models(settings: Settings) -> list[Model]:

@@ -27,6 +27,8 @@ def recorded(changes: dict[str, Any]) -> dict[str, Any]:
         {"run": {"dir": "elsewhere", "base": "/other"}},
         {"data": {"train": "moved.jsonl"}},
         {"model": {"name": "a", "base_url": "http://y/v1", "key_env": "K", "timeout_s": 3}},
+        {"model": {"name": "a", "base_url": "http://x/v1", "max_output_tokens": 9}},
+        {"models": {"task": {"name": "b", "max_output_tokens": 9}, "reflect": ["c", "d"]}},
         {
             "model": {
                 "name": "a",

@@ -1,4 +1,5 @@
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from random import Random
@@ -148,6 +149,39 @@ def test_what_the_configured_extra_body_may_add_is_reserved() -> None:
     assert rig.reserved[0].tokens == 1000 + 5 + 2 * 16 + 100
 
 
+def test_a_resume_that_allows_longer_answers_finds_what_was_answered_before() -> None:
+    rig = Rig()
+    run(rig.ask("hello"))
+    longer = Rig(max_output_tokens=500)
+    assert run(longer.ask("hello", longer.origin(journal=rig.journal()))).text == "re hello"
+    assert longer.reserved == []
+
+
+def test_an_answer_of_another_run_is_taken_only_if_it_could_be_as_long() -> None:
+    rig, longer = Rig(), Rig(max_output_tokens=500)
+    for each in (rig, longer):
+        run(each.ask("hello"))
+    assert rig.reserved[0].content != longer.reserved[0].content
+    assert rig.reserved[0].request_hash == longer.reserved[0].request_hash
+
+
+def test_a_misspelt_role_is_not_answered_by_the_default_model() -> None:
+    rig = Rig()
+    endpoints = {"task": rig.calls._endpoints["task"], "": rig.calls._endpoints["task"]}
+
+    def ask(role: str, endpoints: Mapping[str, Sequence[Endpoint]]) -> str:
+        calls = CallService(endpoints, rig.log, rig.funds, RetryPolicy(), 5, roles=["planner"])
+        return run(calls.chat(rig.origin(), role, [user("x")])).text
+
+    for role, right in {"tsk": "task", "reflct": "reflect", "planer": "planner"}.items():
+        expected = f"no model for role '{role}'. Did you mean '{right}'?"
+        with pytest.raises(ConfigError, match=re.escape(expected)):
+            ask(role, endpoints)
+    for role in ("task", "reflect", "planner", "extract", "critic"):
+        assert ask(role, endpoints) == "re x"
+    assert ask("tsk", {"": endpoints[""]}) == "re x"
+
+
 def test_every_attempt_is_reserved_and_settled_on_its_own() -> None:
     rig = Rig(scripted(RateLimited("429"), Transient("lost", billed_unknown=True), "fine"))
     assert run(rig.ask("hello")).text == "fine"
@@ -244,7 +278,7 @@ def test_an_answer_is_replayed_whole_and_without_asking() -> None:
     assert len(rig.reserved) == 1
 
 
-@pytest.mark.parametrize("status", [RateLimited("429"), Transient("lost")])
+@pytest.mark.parametrize("status", [RateLimited("429", retry_after_s=1e4), Transient("lost")])
 def test_what_was_not_answered_is_asked_again_after_a_resume(status: LLMError) -> None:
     rig = Rig(scripted(status, "fine"), attempts=1)
     with pytest.raises(type(status)):

@@ -1,8 +1,9 @@
 """Compare: what a resumed run may not change.
 
-Budget, limits, places, endpoints and prices may change; everything else decides what the run does
-and may not. Two records have the same fingerprint iff `compare` finds no difference. Contents of
-data files are compared by their own fingerprint, so that a moved file is no difference.
+Budget, limits, places, endpoints, prices and the longest answer may change; everything else
+decides what the run does and may not. Two records have the same fingerprint iff `compare` finds no
+difference. Contents of data files are compared by their own fingerprint, so that a moved file is no
+difference.
 """
 
 import hashlib
@@ -11,7 +12,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 FREE_TABLES = ("budget", "limits", "run")
-FREE_MODEL_KEYS = ("base_url", "key_env", "price", "extra_headers", "timeout_s")
+FREE_MODEL_KEYS = (
+    "base_url",
+    "key_env",
+    "price",
+    "extra_headers",
+    "timeout_s",
+    "max_output_tokens",
+)
 FREE_DATA_KEYS = ("train", "val", "test", "path")
 
 _ABSENT = object()

@@ -125,7 +125,8 @@ class Session:
         evaluation = EvaluationService(self._plan.task, code, log, self._plan.max_parallel)
         endpoints = self._plan.endpoints(_limit_reporter(log))
         plan, run_seed = self._plan, self._plan.options.rng_seed
-        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse)
+        roles = plan.workflow.roles
+        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles)
         services = Services(run_seed, self.state.pool, calls, evaluation)
         try:
             journals = self._begin(log, evaluation)

@@ -8,7 +8,7 @@ a reservation of its own, and hold neither slot nor reservation while they sleep
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from flashevolve.llm.model import ChatModel
 from flashevolve.llm.prices import Price
 from flashevolve.llm.record import reply_from_json, reply_to_json, request_hash, request_to_json
 from flashevolve.llm.retry import RetryPolicy, with_retries
+from flashevolve.llm.roles import KNOWN_ROLES, meant
 from flashevolve.outcome import Usage
 from flashevolve.policies.draws import derived_rng, derived_seed
 from flashevolve.store.codec import text_hash
@@ -109,8 +110,11 @@ class CallService:
         retry: RetryPolicy,
         run_seed: int,
         reuse: Reuse | None = None,
+        roles: Iterable[str] = (),
     ) -> None:
+        """`roles` are those that the workflow asks besides the usual ones."""
         self._endpoints = endpoints
+        self._roles = {*KNOWN_ROLES, *roles, *endpoints}
         self._log = log
         self._funds = funds
         self._retry = retry
@@ -137,7 +141,9 @@ class CallService:
         recorded = origin.journal.get(key)
         if recorded is not None:
             return _replay(recorded)
-        content = text_hash(f"{endpoint.label}\n{key.request_hash}\n{origin.sample}\n{number}")
+        # Unlike a resume, another run may allow longer answers because these were cut off.
+        asked = (key.request_hash, request.max_output_tokens, origin.sample, number)
+        content = text_hash("\n".join(map(str, (endpoint.label, *asked))))
         call = _NewCall(origin, key, role, endpoint, request, data, content)
         if self._reuse is not None and (answer := self._reuse(content)) is not None:
             return self._take_over(call, answer)
@@ -151,6 +157,12 @@ class CallService:
     def _draw(self, origin: Origin, role: str) -> tuple[Endpoint, int]:
         """Returns the endpoint for the origin's next call of this role, and the call's number."""
         choices = self._endpoints.get(role) or self._endpoints.get("")
+        has_roles = self._endpoints.keys() > {""}
+        if has_roles and choices and (right := meant(role, self._roles)):
+            raise ConfigError(
+                f"no model for role {role!r}. Did you mean {right!r}? If it is a role of its own, "
+                f"set [models.{role}]"
+            )
         if not choices:
             raise ConfigError(
                 f"no model for role {role!r}; known roles: {', '.join(self._endpoints) or 'none'}."

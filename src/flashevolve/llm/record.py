@@ -46,7 +46,9 @@ def request_hash(data: Mapping[str, Any]) -> str:
 
     Over its stored form, in which long texts are hashes already: each is hashed once for both.
     """
-    body, _ = intern_json(data)
+    # How long an answer may get is no part of the question: a resume that allows more of it still
+    # finds what was answered before.
+    body, _ = intern_json({k: v for k, v in data.items() if k != "max_output_tokens"})
     return text_hash(body)
 
 
