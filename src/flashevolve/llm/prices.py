@@ -58,16 +58,12 @@ def snapshot() -> Snapshot:
     return Snapshot(date=table["snapshot_date"], prices=prices, hosts=hosts)
 
 
-def lookup(
-    model_name: str, overrides: Mapping[str, Price] | None = None, *, host: str | None = None
-) -> Price | None:
+def lookup(model_name: str, *, host: str | None = None) -> Price | None:
     """Returns the price of a model; None if it is not known.
 
-    `overrides` (by exact name) win. With `host`, a model on a local one is free, and a list price
-    is believed only where the vendor, OpenRouter or Azure sends the bill.
+    With `host`, a model on a local one is free, and a list price is believed only where the
+    vendor, OpenRouter or Azure sends the bill.
     """
-    if overrides and model_name in overrides:
-        return overrides[model_name]
     if host is not None:
         if is_local(host):
             return FREE
