@@ -12,10 +12,10 @@ smallest and largest. Three figures stand beside each rate:
 - share: of that work-conserving ceiling, what the arm reached: the time its own calls need at least
   over the time it took.
 
-Speed is per proposal or sweep, the ceiling per unit of work. A policy whose steps ask for less (those
-that are discarded before the sweep, or shorter prompts) can therefore be faster than the ceiling. Below
-the table stands whether the two criteria hold for the medians: every asynchronous arm reaches 85 % of
-its ceiling, and 3.5 times sync's proposals wherever the ceiling is above 4.2.
+Speed is per proposal or sweep, the ceiling per unit of work. A policy whose steps ask for less
+(those that are discarded before the sweep, or shorter prompts) can therefore be faster than the
+ceiling. Below the table stands whether the two criteria hold for the medians: every asynchronous
+arm reaches 85 % of its ceiling, and 3.5 times sync's proposals wherever the ceiling is above 4.2.
 
 These are predictions of a simulation, about time only; scores are not compared here.
 """

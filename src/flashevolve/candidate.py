@@ -7,11 +7,8 @@ never by position, so nothing depends on the order in which examples were evalua
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
 
 from flashevolve.artifact import Artifact
-
-Status = Literal["speculative", "confirmed", "retracted", "evicted"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +22,6 @@ class Candidate:
     """Ids of the candidates it was made from; empty only for the seed."""
     scores: Mapping[str, float]
     """Validation example id -> score."""
-    status: Status = "confirmed"
     ticket: int = 0
     """The item whose commit admitted it."""
 

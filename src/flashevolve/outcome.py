@@ -4,7 +4,7 @@ A failure is an outcome too: `error` says what happened, `feedback` says it in w
 reflecting model can use, and `score` is the task's failure score.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -47,7 +47,3 @@ class Outcome:
     metered calls are not repeated here."""
     error: str | None = None
     """None, or one line on what failed."""
-
-    def with_score(self, score: float, feedback: str = "") -> "Outcome":
-        """Returns a copy with another score and, if given, other feedback."""
-        return replace(self, score=score, feedback=feedback or self.feedback)

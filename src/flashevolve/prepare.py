@@ -81,7 +81,11 @@ class Prepared:
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
-            retry=RetryPolicy(max_attempts=1 + limits.retries, first_wait_s=limits.retry_wait_s),
+            retry=RetryPolicy(
+                max_attempts=1 + limits.retries,
+                max_total_s=limits.retry_total_s,
+                first_wait_s=limits.retry_wait_s,
+            ),
             start=start,
             reuse=reuse,
             changes=changes,

@@ -7,7 +7,7 @@ from any thread. No signal handler is installed and no logger configured.
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -34,7 +34,6 @@ from flashevolve.store.reader import StoreReader
 from flashevolve.store.writer import Mode, StoreWriter
 
 T = TypeVar("T")
-Examples = Sequence[Mapping[str, Any]] | str | Path
 
 
 class Run:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from flashevolve.config import compare, dump, fingerprint, resolve
+from flashevolve.config import compare, dump, resolve
 from tests.config.test_resolve import BEAM, trees
 
 BASE: dict[str, Any] = {
@@ -40,7 +40,6 @@ def recorded(changes: dict[str, Any]) -> dict[str, Any]:
 )
 def test_a_resume_may_change_budget_limits_places_and_endpoints(changes: dict[str, Any]) -> None:
     assert compare(recorded({}), recorded(changes)) == []
-    assert fingerprint(recorded({})) == fingerprint(recorded(changes))
 
 
 @pytest.mark.parametrize(
@@ -63,15 +62,13 @@ def test_a_resume_may_not_change_what_decides_the_run(
     changes: dict[str, Any], keys: list[str]
 ) -> None:
     assert compare(recorded({}), recorded(changes)) == keys
-    assert fingerprint(recorded({})) != fingerprint(recorded(changes))
 
 
 @given(trees, trees)
 @settings(max_examples=60, deadline=None)
-def test_fingerprints_are_equal_iff_nothing_fixed_differs(
+def test_nothing_differs_from_itself_and_differences_are_mutual(
     one: dict[str, Any], other: dict[str, Any]
 ) -> None:
     a, b = dump(resolve(one, "/base")), dump(resolve(other, "/base"))
     assert compare(a, a) == []
-    assert (compare(a, b) == []) == (fingerprint(a) == fingerprint(b))
     assert set(compare(a, b)) == set(compare(b, a))

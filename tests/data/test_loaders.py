@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flashevolve.data.loaders import Splits, examples, load_splits, rows
+from flashevolve.data.loaders import examples, load_splits, rows
 from flashevolve.errors import DataError
-from flashevolve.task import Example
+from flashevolve.task import SPLITS, Example
 
 
 def test_mappings_become_examples_with_their_ids() -> None:
@@ -66,12 +66,11 @@ def test_a_duplicate_across_splits_names_both_places(tmp_path: Path) -> None:
         load_splits([{"id": "a"}], path)
 
 
-def test_splits_are_loaded_and_summed_up(tmp_path: Path) -> None:
+def test_splits_are_loaded_from_files_and_sequences(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,q\n1,a\n2,b\n")
     splits = load_splits(tmp_path / "t.csv", [{"id": "3"}])
-    assert splits.summary == "train 2, val 1, test 0"
+    assert [len(splits[split]) for split in SPLITS] == [2, 1, 0]
     assert [e.id for e in splits["train"]] == ["1", "2"]
-    assert Splits(train=(), val=(), note="n").summary == "train 0, val 0, test 0 (n)"
 
 
 @pytest.mark.parametrize("name", ["e.jsonl", "e.csv", "h.csv"])

@@ -68,7 +68,7 @@ def evolution(endpoint: Endpoint | str, run_dir: Path, **options: Any) -> dict[s
         "models": model(endpoint),
         "budget": fe.Budget(metric_calls=40),
         "concurrency": 8,
-        "limits": {"retries": 5, "retry_wait_s": 0.001},
+        "limits": {"retries": 5, "retry_wait_s": 0.001, "retry_total_s": 0.2},
         "input": "request",
         "run_dir": run_dir,
         **options,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited, Refused, Transient
 from flashevolve.llm.failures import Where, from_status, retry_after_s
-from flashevolve.llm.wire import MAX_WORDS_CHARS
+from flashevolve.llm.wire import MAX_QUOTED_CHARS
 from tests.fakes.patience import patient
 
 WHERE = Where(endpoint="https://host/v1", model="m", key_env="MY_KEY")
@@ -75,7 +75,7 @@ def test_the_endpoints_own_words_are_found_and_put_on_one_line(body: Any, words:
 
 def test_a_long_explanation_is_shortened() -> None:
     error = from_status(WHERE, 400, {}, "x" * 10_000, NOW_S)
-    assert len(str(error)) < MAX_WORDS_CHARS + 200
+    assert len(str(error)) < MAX_QUOTED_CHARS + 200
     assert "x …" in str(error)
 
 

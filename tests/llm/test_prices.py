@@ -29,11 +29,6 @@ def test_what_is_not_listed_is_unknown(name: str) -> None:
     assert lookup(name) is None
 
 
-def test_overrides_win_over_the_table_and_over_local_hosts() -> None:
-    mine = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=2.0)
-    assert lookup("gpt-4o", {"gpt-4o": mine}, host="127.0.0.1") == mine
-
-
 @pytest.mark.parametrize(
     ("host", "known"),
     [

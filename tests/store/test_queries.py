@@ -27,7 +27,7 @@ def test_records_of_the_three_tables_come_in_one_order(writer: StoreWriter) -> N
     records = list(writer.records())
     assert [(r.t_s, r.event) for r in records] == appended
     assert [r.seq for r in records] == list(range(1, len(appended) + 1))
-    assert writer.seq == writer.last_seq() == len(appended)
+    assert writer.seq == len(appended)
 
 
 def test_records_after_a_number_are_the_rest(writer: StoreWriter) -> None:
@@ -52,7 +52,6 @@ def test_the_journal_of_an_item_has_its_calls_and_outcomes_only(writer: StoreWri
     assert writer.journal_outcomes(1) == [outcome("e1"), outcome("e2")]
     assert writer.journal_calls(3) == []
     assert writer.journal_outcomes(3) == []
-    assert writer.unsettled_calls() == [reserved(1), reserved(2, ticket=2)]
 
 
 def test_two_artifacts_may_be_evaluated_on_one_example_in_one_visit(writer: StoreWriter) -> None:
@@ -64,10 +63,8 @@ def test_two_artifacts_may_be_evaluated_on_one_example_in_one_visit(writer: Stor
 def test_only_outcomes_that_are_not_fresh_are_shared(writer: StoreWriter) -> None:
     writer.append([outcome("e1", fresh=True, score=0.1), outcome("e2", 2, score=0.2)], 0.0)
     writer.append([outcome("e2", 3, score=0.3)], 0.0)
-    assert writer.shared_outcome("a", "val", "e1", 0) is None
-    assert writer.shared_outcome("a", "val", "e2", 0) == outcome("e2", 2, score=0.2)
-    for other in (("b", "val", "e2", 0), ("a", "test", "e2", 0), ("a", "val", "e2", 1)):
-        assert writer.shared_outcome(*other) is None
+    key = ("a", "val", "e2", 0)
+    assert list(writer.shared_scores()) == [(key, 0.2), (key, 0.3)]
 
 
 def test_the_latest_snapshot_replaces_earlier_ones(writer: StoreWriter) -> None:
@@ -84,19 +81,24 @@ def test_a_text_is_stored_once_however_often_it_occurs(writer: StoreWriter) -> N
     prompt, half_pair = "prompt " * 100, "\ud83d" * 201
     for call in (1, 2, 3):
         writer.append([reserved(call, request={"a": prompt, "b": [prompt, half_pair]})], 0.0)
-    assert writer.unsettled_calls()[2].request == {"a": prompt, "b": [prompt, half_pair]}
+    assert writer.journal_calls(1)[2][0].request == {"a": prompt, "b": [prompt, half_pair]}
     with closing(sqlite3.connect(writer.path)) as connection:
         stored = dict(connection.execute("SELECT text, hash FROM texts").fetchall())
     assert len(stored) == 2
     assert writer.text(stored[prompt]) == prompt
 
 
-def test_the_run_id_is_known_once_the_run_has_started(writer: StoreWriter) -> None:
-    assert writer.meta == {"schema_version": "1"}
+def test_the_run_id_is_stored_once_the_run_has_started(writer: StoreWriter) -> None:
+    def meta() -> dict[str, str]:
+        with closing(sqlite3.connect(writer.path)) as connection:
+            return dict(connection.execute("SELECT key, value FROM meta").fetchall())
+
+    assert meta() == {"schema_version": "1"}
     (started,) = LOG[0]
     assert isinstance(started, RunStarted)
     writer.append([started], 0.0)
-    assert writer.meta == {"schema_version": "1", "run_id": "frozen"}
+    assert len(list(writer.records())) == 1  # commits, inline
+    assert meta() == {"schema_version": "1", "run_id": "frozen"}
 
 
 @pytest.mark.parametrize(

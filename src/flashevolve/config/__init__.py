@@ -4,7 +4,7 @@
 frozen `Settings`. `dump` records them with a run; `compare` tells what a resume may not change.
 """
 
-from flashevolve.config.compare import compare, fingerprint
+from flashevolve.config.compare import compare
 from flashevolve.config.describe import Key, describe
 from flashevolve.config.resolve import dump, resolve
 from flashevolve.config.settings import (
@@ -37,5 +37,4 @@ __all__ = [  # noqa: RUF022  # reading order
     "describe",
     "Key",
     "compare",
-    "fingerprint",
 ]

@@ -1,12 +1,10 @@
 """Compare: what a resumed run may not change.
 
 Budget, limits, places, endpoints, prices and the longest answer may change; everything else
-decides what the run does and may not. Two records have the same fingerprint iff `compare` finds no
-difference. Contents of data files are compared by their own fingerprint, so that a moved file is no
-difference.
+decides what the run does and may not. Contents of data files are compared by their own
+fingerprint, so that a moved file is no difference.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,12 +28,6 @@ def compare(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     before, after = dict(_fixed(recorded)), dict(_fixed(now))
     keys = {**before, **after}
     return [k for k in keys if before.get(k, _ABSENT) != after.get(k, _ABSENT)]
-
-
-def fingerprint(tree: Mapping[str, Any]) -> str:
-    """Returns 16 hexadecimal digits over everything in a `dump` that a resume may not change."""
-    blob = json.dumps(sorted(_fixed(tree)), ensure_ascii=False)
-    return hashlib.sha256(blob.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _fixed(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -239,10 +239,12 @@ class Limits(Table):
     """Threads for user functions that are not async; absent = concurrency."""
     retries: Annotated[int, Strict(), Ge(0)] = 12
     """Times that a request is sent again after a 5xx, a time-out or a lost connection; after a
-    429 it is sent again until the waits add up to 900 seconds."""
+    429 it is sent again until `retry_total_s`."""
     retry_wait_s: Amount = 1.0
     """Seconds before the first retry, where the endpoint asks for none; it doubles each time, up
     to 60."""
+    retry_total_s: Amount = 900.0
+    """Seconds after which a request is not sent again; after 429s only the waits are counted."""
 
     @property
     def max_in_flight(self) -> int:

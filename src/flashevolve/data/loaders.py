@@ -14,7 +14,7 @@ from typing import Any
 
 from flashevolve.data.fingerprint import content_id
 from flashevolve.errors import DataError, nearest
-from flashevolve.task import SPLITS, Example, Split
+from flashevolve.task import Example, Split
 
 Source = str | Path | Iterable[Mapping[str, Any]]
 """A JSONL or CSV file, or rows."""
@@ -42,12 +42,6 @@ class Splits:
 
     def __getitem__(self, split: Split) -> tuple[Example, ...]:
         return {"train": self.train, "val": self.val, "test": self.test}[split]
-
-    @property
-    def summary(self) -> str:
-        """The sizes, to be printed at the start of a run."""
-        sizes = ", ".join(f"{split} {len(self[split])}" for split in SPLITS)
-        return f"{sizes} ({self.note})" if self.note else sizes
 
 
 def load_splits(

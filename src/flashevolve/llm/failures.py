@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited, Refused, Transient
-from flashevolve.llm.wire import MAX_WORDS_CHARS
+from flashevolve.llm.wire import MAX_QUOTED_CHARS
 
 _TRANSIENT_4XX = frozenset({408, 409, 425})
 _ABOUT_THIS_REQUEST = frozenset({400, 403, 413, 422})
@@ -114,8 +114,8 @@ def _own_words(body: Any) -> tuple[str, str]:
         else:
             message = error
     words = " ".join(str(message or "no explanation").split())
-    if len(words) > MAX_WORDS_CHARS:
-        words = words[:MAX_WORDS_CHARS].rstrip() + " …"
+    if len(words) > MAX_QUOTED_CHARS:
+        words = words[:MAX_QUOTED_CHARS].rstrip() + " …"
     elif not words.endswith((".", "!", "?")):
         words += "."
     return codes, words

@@ -58,21 +58,13 @@ def snapshot() -> Snapshot:
     return Snapshot(date=table["snapshot_date"], prices=prices, hosts=hosts)
 
 
-def lookup(
-    model_name: str,
-    overrides: Mapping[str, Price] | None = None,
-    *,
-    host: str | None = None,
-    local_is_free: bool = True,
-) -> Price | None:
+def lookup(model_name: str, *, host: str | None = None, local_is_free: bool = True) -> Price | None:
     """Returns the price of a model; None if it is not known.
 
-    `overrides` (by exact name) win. With `host`, a list price is believed only where the vendor,
-    OpenRouter or Azure sends the bill, and on a local host, since a proxy there passes a vendor's
-    bill on. What is not listed is free on a local host, or unknown unless `local_is_free`.
+    With `host`, a list price is believed only where the vendor, OpenRouter or Azure sends the bill,
+    and on a local host, since a proxy there passes a vendor's bill on. What is not listed is free
+    on a local host, or unknown unless `local_is_free`.
     """
-    if overrides and model_name in overrides:
-        return overrides[model_name]
     listed = snapshot().prices.get(model_name.lower())
     if host is not None:
         if is_local(host):

@@ -21,7 +21,7 @@ RESERVED = frozenset(
 """Keys that `extra_body` may not set: they would break the reservation of tokens, or the reading
 of the answer."""
 
-MAX_WORDS_CHARS = 300
+MAX_QUOTED_CHARS = 300
 """Of an endpoint's own words in our messages: the sentence that matters, not a page of HTML."""
 
 _NEWER_NAME = re.compile(r"(o1|o3|o4|gpt-5)")
@@ -166,7 +166,7 @@ def read_reply(data: Mapping[str, Any]) -> Reply:
     refusal = message.get("refusal")
     if reply.finish == "content_filter" or (refusal and not reply.text and not reply.tool_calls):
         words = " ".join(str(refusal or "no reason given").split())
-        raise Refused(f"the model or its filter refused: {words[:MAX_WORDS_CHARS]}", reply=reply)
+        raise Refused(f"the model or its filter refused: {words[:MAX_QUOTED_CHARS]}", reply=reply)
     if reply.finish == "length":
         raise Truncated("the answer was cut at max_output_tokens", reply=reply)
     if not reply.text.strip() and not reply.tool_calls:

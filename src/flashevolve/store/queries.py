@@ -52,16 +52,6 @@ class Queries(ABC):
     def _reading(self) -> sqlite3.Connection:
         """Returns a connection that sees everything the caller may expect to see."""
 
-    @property
-    def meta(self) -> dict[str, str]:
-        """Schema version and, once the run has started, its id."""
-        return dict(self._rows("SELECT key, value FROM meta"))
-
-    def last_seq(self) -> int:
-        """Returns the number of the last event; 0 if there is none."""
-        with boundary(self.path, "read"):
-            return last_seq(self._reading())
-
     def records(self, after: int = 0) -> Iterator[Record]:
         """Yields the records with `seq > after`, in order."""
         for seq, t_s, body in self._rows(RECORDS, {"after": after}):
@@ -89,17 +79,6 @@ class Queries(ABC):
         rows = self._rows("SELECT event FROM outcomes WHERE ticket = ? ORDER BY seq", (ticket,))
         return [self._event_of(OutcomeRecorded, body) for (body,) in rows]
 
-    def shared_outcome(
-        self, artifact: str, split: str, example: str, replica: int
-    ) -> OutcomeRecorded | None:
-        """Returns the first outcome recorded to be shared (`fresh=False`) under this key."""
-        rows = self._rows(
-            "SELECT event FROM outcomes WHERE NOT fresh AND artifact = ? AND split = ? "
-            "AND example = ? AND replica = ? ORDER BY seq LIMIT 1",
-            (artifact, split, example, replica),
-        )
-        return next((self._event_of(OutcomeRecorded, body) for (body,) in rows), None)
-
     def shared_scores(self) -> Iterator[tuple[tuple[str, str, str, int], float]]:
         """Yields (artifact hash, split, example id, replica) and score of all shared outcomes."""
         yield from (
@@ -118,11 +97,6 @@ class Queries(ABC):
             (content,),
         )
         return next((self._event_of(CallSettled, body) for (body,) in rows), None)
-
-    def unsettled_calls(self) -> list[CallReserved]:
-        """Returns the calls that were reserved and never settled, by number."""
-        rows = self._rows("SELECT reserved FROM calls WHERE settled_seq IS NULL ORDER BY call")
-        return [self._event_of(CallReserved, body) for (body,) in rows]
 
     def text(self, key: str) -> str:
         """Returns an interned text by its hash; raises `StoreError` if there is none."""
