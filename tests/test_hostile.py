@@ -66,7 +66,6 @@ def assert_one_line(error: BaseException) -> None:
 @pytest.mark.parametrize(
     ("trouble", "told"),
     [
-        (rate_limited(), "rate_limited"),
         (rate_limited("0.02"), "rate_limited"),
         (status(500), "transient"),
         (status(503, retry_after="0.02"), "transient"),
@@ -81,7 +80,6 @@ def assert_one_line(error: BaseException) -> None:
         (answer(None, refusal="I cannot"), "refused"),
     ],
     ids=[
-        "429",
         "429 with Retry-After",
         "500",
         "503 with Retry-After",
@@ -201,8 +199,8 @@ def test_an_agent_cannot_swallow_a_wrong_key(
 
 @pytest.mark.parametrize(
     "trouble",
-    [status(500, "down"), rate_limited(), CUT, garbage()],
-    ids=["500", "429", "cut", "garbage"],
+    [status(500, "down"), CUT, garbage()],
+    ids=["500", "cut", "garbage"],
 )
 def test_an_endpoint_that_is_down_stops_the_run_instead_of_being_asked_for_ever(
     trouble: Step, tmp_path: Path

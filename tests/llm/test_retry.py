@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flashevolve.errors import RunStopped
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited, Refused, Transient
 from flashevolve.llm.http import HTTPModel
 from flashevolve.llm.limiter import Limiter
@@ -225,3 +226,10 @@ def test_a_whole_run_lives_with_a_quota_by_the_minute(per_minute: int) -> None:
     allowed_s = 60.0 * (n / per_minute - 1)
     assert allowed_s <= bench.store.records[-1].t_s <= 3 * allowed_s + 120.0
     assert quota.n_refused < 3 * n
+
+
+def test_an_account_without_any_quota_stops_the_run_instead_of_being_asked_for_ever() -> None:
+    bench = Bench(Reduction, answer=Quota(0), retry=RetryPolicy(), in_flight=1)
+    with pytest.raises(RunStopped, match="requests per minute"):
+        bench.run()
+    assert bench.store.records[-1].t_s < 7200.0
