@@ -108,6 +108,21 @@ def test_a_run_finishes_whatever_every_fifth_answer_is(
     assert counts["in_flight"] == counts["failed"] == 0
 
 
+def test_a_429_without_a_hint_pauses_the_account_and_the_run_finishes(tmp_path: Path) -> None:
+    numbers = itertools.count(1)
+
+    def script(received: Received) -> Step:
+        # Once: each pause takes real time, and how they grow is tested in virtual time.
+        return rate_limited() if next(numbers) == 7 else read_and_answer(received)
+
+    limits = {"retries": 5, "retry_wait_s": 0.001, "retry_total_s": 30.0}
+    with Endpoint(script) as endpoint:
+        result = fe.optimize(**evolution(endpoint, tmp_path / "run", limits=limits))
+    assert result.reason == "metric_calls"
+    assert [s.status for s in settled(tmp_path / "run")].count("rate_limited") == 1
+    assert result.counters["failed"] == 0
+
+
 def test_a_run_finishes_although_some_requests_are_never_answered(tmp_path: Path) -> None:
     with Endpoint(now_and_then(SILENCE, every=12)) as endpoint:
         models = model(endpoint, timeout_s=0.2)

@@ -33,6 +33,9 @@ from flashevolve.errors import TaskError
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+SIGNAL_POLL_S = 0.2
+"""Real seconds after which a Ctrl-C is noticed at the latest while a worker computes."""
+
 CLOSE_GRACE_S = 5.0
 """Real seconds for which `close` waits for one worker to unwind before it leaves it behind."""
 
@@ -230,7 +233,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Gives the baton to a worker and blocks until it comes back."""
         try:
             worker.resume.release()
-            worker.yielded.acquire()
+            # In turns: a signal that comes just before a wait without end would not interrupt it.
+            while not worker.yielded.acquire(timeout=SIGNAL_POLL_S):
+                pass
         except BaseException:
             # Interrupted by the user while the thread hangs: nobody may wait for it again.
             self._workers.remove(worker)
