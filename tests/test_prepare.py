@@ -33,11 +33,11 @@ def prepared(models: dict[str, Model], budget: Budget, **more: Any) -> Any:
     )
 
 
-def test_a_money_budget_wants_a_price_for_a_local_server_which_may_be_a_proxy() -> None:
+def test_a_money_budget_says_that_it_takes_a_local_model_as_free_unless_it_is_listed() -> None:
     proxied = replace(LOCAL, price=None)
     own = dict.fromkeys(("task", "reflect", "repair"), proxied)
-    with pytest.raises(ConfigError, match=r"found none for 'local' .* Give it, 0 if it is free"):
-        prepared(own, Budget(usd=1))
+    with pytest.warns(UserWarning, match=r"model 'local' .* counts as free in budget\.usd"):
+        assert prepared(own, Budget(usd=1)).prices["local"].input_usd_per_mtok == 0
     assert prepared(own, Budget(tokens=100_000)).prices["local"].input_usd_per_mtok == 0
     listed = replace(proxied, name="gpt-4o-mini")
     own = dict.fromkeys(own, listed)

@@ -1,6 +1,7 @@
 """Prepare: from settings to a checked plan of a run, before anything is written or paid for."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -216,10 +217,11 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         score=task.score,
         roles=roles,
         minimum=workflow.minimum(),
-        price_of=lambda model: price_of(model, local_is_free=False),
+        price_of=price_of,
         metered=task.metered,
         own_run=task.run is not None,
     )
+    _warn_of_free_models(settings)
     for role in sorted(roles):
         for model in settings.role(role):
             # Sends nothing; refuses a missing key or an unknown preset while no run exists yet.
@@ -236,6 +238,19 @@ def all_models(settings: Settings) -> list[Model]:
     """Returns the configured models, the default first."""
     models = [settings.model] if settings.model is not None else []
     return models + [m for own in settings.models.values() for m in own]
+
+
+def _warn_of_free_models(settings: Settings) -> None:
+    """Says which models a budget in dollars takes as free although they might not be."""
+    if settings.budget.usd is None:
+        return
+    for model in all_models(settings):
+        if price_of(model, local_is_free=False) is None and price_of(model) is not None:
+            warnings.warn(
+                f"model {model.name!r} is on this machine or network and counts as free in "
+                "budget.usd; if a proxy there sends a bill, give the model a price",
+                stacklevel=4,
+            )
 
 
 def _prices(settings: Settings) -> dict[str, Price]:
