@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.config import TaskSettings
-from flashevolve.data.metrics import Metric, first_object, last_number, metric, score_function
+from flashevolve.data.metrics import Metric, last_number, metric, score_function
 from flashevolve.errors import ConfigError, DataError
 from flashevolve.task import Example
 
@@ -158,7 +158,9 @@ def test_no_metric_raises_whatever_the_output(output: Any) -> None:
 
 
 def test_an_object_that_is_nested_too_deep_is_no_object() -> None:
-    assert first_object('{"a":' * 100_000) is None
+    score, feedback = scored("json", {"a": 1}, '{"a":' * 100_000)
+    assert score == 0
+    assert feedback.endswith("there is none.")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from flashevolve.errors import ConfigError
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.ceiling import RecordedCall, ceiling_s
-from flashevolve.simulate.world import WORLD_FILE, load_world, world_hash
+from flashevolve.simulate.world import load_world
 
 SMALL = """
 [serving.tiny]
@@ -46,9 +46,8 @@ def test_the_shipped_world_is_the_one_that_was_fixed() -> None:
     world = load_world()
     assert world.preset("h100-qwen3-8b").max_sequences == 256
     assert world.lengths.mean_tokens == 699.0
-    assert world_hash() == world.hash
-    assert len(world.hash) == 12
-    assert int(world.hash, 16) > 0
+    # Frozen before any comparison: another hash is another world, and makes old reports void.
+    assert world.hash == "21b1b91a0845"
 
 
 def test_the_preset_reproduces_the_published_saturated_throughput() -> None:
@@ -86,7 +85,7 @@ def test_the_hash_follows_the_content_and_not_its_form(tmp_path: Path) -> None:
     same = f"# a comment\n[lengths]{lengths}{serving}[reader]{reader}"
     other = SMALL.replace("0.25", "0.26")
     hashes = [
-        world_hash(write(tmp_path / name, text))
+        load_world(write(tmp_path / name, text)).hash
         for name, text in (("a", SMALL), ("b", same), ("c", other))
     ]
     assert hashes[0] == hashes[1] != hashes[2]

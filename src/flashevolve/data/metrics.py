@@ -17,6 +17,8 @@ from typing import Any
 from flashevolve.config.settings import METRICS, TaskSettings
 from flashevolve.data.imports import load_function
 from flashevolve.errors import ConfigError, DataError, nearest
+from flashevolve.replies.errors import ReplyError
+from flashevolve.replies.jsons import first_json_object
 from flashevolve.task import Example, ScoreFunction
 
 Scored = tuple[float, str]
@@ -235,7 +237,7 @@ def captured(pattern: re.Pattern[str], expected: Any, text: str) -> Scored:
 
 def json_fields(expected: Mapping[str, Any], text: str) -> Scored:
     """The fraction of expected fields that the output's JSON object has with an equal value."""
-    found = first_object(text)
+    found = _object_in(text)
     if found is None:
         names = ", ".join(map(repr, expected))
         return 0.0, f"Wrong: the answer should be one JSON object with {names}; there is none."
@@ -253,19 +255,11 @@ def json_fields(expected: Mapping[str, Any], text: str) -> Scored:
     )
 
 
-def first_object(text: str) -> dict[str, Any] | None:
-    """Returns the first JSON object in a text, bare or fenced; None if there is none."""
-    decoder = json.JSONDecoder()
-    start = text.find("{")
-    while start >= 0:
-        try:
-            found, _ = decoder.raw_decode(text, start)
-            return found if isinstance(found, dict) else None
-        except RecursionError:  # deeper than anything that is meant; each start would cost as much
-            return None
-        except ValueError:
-            start = text.find("{", start + 1)
-    return None
+def _object_in(text: str) -> dict[str, Any] | None:
+    try:
+        return first_json_object(text)
+    except ReplyError:
+        return None
 
 
 def _fields_of(answer: str, fields: Sequence[str] | None, example: Example) -> Mapping[str, Any]:
@@ -274,7 +268,7 @@ def _fields_of(answer: str, fields: Sequence[str] | None, example: Example) -> M
     if fields is None or answer in example:
         source = field_of(answer, "task.answer", example)
         if isinstance(source, str):
-            source = first_object(source)
+            source = _object_in(source)
     if not isinstance(source, Mapping) or not source:
         raise DataError(
             f"example {example.id!r}: expected a JSON object in {answer!r}, "

@@ -106,8 +106,8 @@ class Engine:
         self._cancelling = False
         self._too_late = False
         self._failure: BaseException | None = None
-        self._useless = {s.name: FailureStreak("replies", USELESS_STREAK) for s in graph.stages}
-        self._item_failures = {s.name: FailureStreak("items") for s in graph.stages}
+        self._useless = {s.name: FailureStreak(USELESS_STREAK) for s in graph.stages}
+        self._item_failures = {s.name: FailureStreak() for s in graph.stages}
         """By stage: rollouts that succeed say nothing about a reflecting model that is down."""
         self._queue_what_was_in_flight()
 

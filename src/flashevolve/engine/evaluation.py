@@ -61,7 +61,7 @@ class EvaluationService:
         self._max_parallel = max_parallel
         self._known: dict[SharedKey, float] = {}
         self._under_way: dict[tuple[object, ...], asyncio.Future[None]] = {}
-        self._metric_failures = FailureStreak("the metric")
+        self._metric_failures = FailureStreak()
         self._probe = asyncio.Lock()
         self._probes_left = PROBES
         self._broken: TaskError | None = None

@@ -16,7 +16,6 @@ fail every fifth time, and then ten in a row come once in ten million."""
 class FailureStreak:
     """Counts failures with the same message that follow each other without a success."""
 
-    what: str
     limit: int = STREAK
     message: str = ""
     n: int = 0

@@ -63,11 +63,6 @@ def load_world(path: Path = WORLD_FILE) -> World:
     )
 
 
-def world_hash(path: Path = WORLD_FILE) -> str:
-    """Returns the 12 hexadecimal digits that name a world."""
-    return load_world(path).hash
-
-
 def _hash(table: Mapping[str, Any]) -> str:
     blob = json.dumps(table, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(blob.encode()).hexdigest()[:12]
