@@ -8,7 +8,7 @@ import pytest
 from flashevolve.errors import ConfigError
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.ceiling import RecordedCall, ceiling_s
-from flashevolve.simulate.world import load_world
+from flashevolve.simulate.world import WORLD_FILE, load_world
 
 SMALL = """
 [serving.tiny]
