@@ -1,0 +1,140 @@
+"""Clauses: the parts of a statement that ask for one thing each, and what all of them share.
+
+A clause is a piece of normalised text. A statement that reports ("it has 3") asks for nothing; a
+condition ("when the request speaks of titles: ...") is taken off; a clause that names no part of a
+text speaks about the part that the clause before it named.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+Mark = tuple[str, str]
+"""What stands before and after something; the second is empty for a prefix."""
+Value = str | int | tuple[str, ...] | tuple[str, str, int] | tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A value for one slot of the plan."""
+
+    slot: str
+    value: Value
+
+
+PARTS = (
+    "bullet numbered heading title placeholder highlight bold parenthesis hashtag semicolon "
+    "section postscript signature table codeblock tag json quotes quoteblock variants copies keyword headings "
+    "question exclamation"
+).split()
+"""Parts of a text that have a look of their own."""
+UNITS = "word letter sentence paragraph line".split()
+"""Parts that every text has."""
+
+LITERAL = re.compile(r"@(\d+)")
+_REJECTED = re.compile(
+    r" (?:(?:and|but|,) avoid|instead of|rather than) (?:with |use |a |an |the )*@\d+"
+)
+"""A literal that is named only to say what is not meant."""
+_CONDITION = re.compile(
+    r"^(?:(?:when|if|whenev|wher|onc)\b|(?:for|in|with)\b(?! (?:the |your )?(?:every|answer|respons)))"
+    r"([^,:]*)[,:]\s*"
+)
+_DUTY = r"(?:must|should|need|ha(?:ve|s) to|may|shall|requir|avoid)"
+_REPORT = re.compile(r"(?:it|they|ther|that|thi|1|only|the|\d+|@\d+|non|nothing|avoid)\b")
+"""How a clause starts that says what was found instead of what to do."""
+_NEW_CLAUSE = re.compile(
+    r" (?:, )?(?:and|but|then|,|so) (?=(?:every|they|it|must|should|start|end|include|add|us|wrap|"
+    r"mark|separate|put|writ|giv|plac|mak|keep|avoid (?:us|writ|put|add|let)|the)\b)"
+)
+_CONTENT = re.compile(rf"@\d|\b\d+\b|\b(?:{'|'.join(PARTS)}|comma|lowercase|uppercase)\b")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One clause: its normalised text and the statement's literals."""
+
+    text: str
+    literals: tuple[str, ...]
+    subject: str = ""
+    """The part of a text that an earlier clause named, if this one names none."""
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Returns the words of the clause and of what it is about."""
+        return frozenset(self.text.split()) | frozenset(self.subject.split())
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """Returns the literals that it mentions, in order."""
+        return tuple(self.literals[int(k)] for k in dict.fromkeys(LITERAL.findall(self.text)))
+
+    @cached_property
+    def spelled(self) -> tuple[str, ...]:
+        """Returns the literals that are words."""
+        return tuple(one.strip() for one in self.shown if one[:1].isalnum())
+
+    @cached_property
+    def negative(self) -> bool:
+        """Tells whether it forbids."""
+        return "avoid" in self.words and "nothing" not in self.words
+
+    @cached_property
+    def part(self) -> str:
+        """Returns the part of a text that it is about; empty = the text itself."""
+        return next((w for w in self.text.split() if w in PARTS), "") or self.subject
+
+    def has(self, *words: str) -> bool:
+        """Tells whether all of some words occur."""
+        return self.words.issuperset(words)
+
+    def any(self, *words: str) -> bool:
+        """Tells whether one of some words occurs."""
+        return not self.words.isdisjoint(words)
+
+    def every(self, unit: str) -> bool:
+        """Tells whether it is about all units of one kind."""
+        return bool(
+            re.search(rf"\b(?:every|avoid) (?:(?!nth\d)[a-z]+ )?{unit}\b", self.text)
+            or re.match(rf"(?:let |the |make |have |all )?{unit} (?:must|should|start|end|need)", self.text)
+        )
+
+    def says(self, pattern: str) -> re.Match[str] | None:
+        """Searches the text."""
+        return re.search(pattern, self.text)
+
+
+def condition_of(text: str) -> tuple[str, str]:
+    """Returns the condition that a normalised text opens with, and the rest."""
+    match = _CONDITION.match(text)
+    return (match[1], text[match.end() :]) if match and text[match.end() :] else ("", text)
+
+
+def clauses(text: str, literals: tuple[str, ...]) -> Iterator[Clause]:
+    """Yields the clauses of a normalised text that ask for something."""
+    subject = ""
+    for piece in _pieces(_REJECTED.sub("", text)):
+        clause = Clause(piece, literals, "" if _names_part(piece) else subject)
+        subject = clause.part or next((w for w in piece.split() if w in UNITS), subject)
+        yield clause
+
+
+def _names_part(text: str) -> bool:
+    words = text.split()
+    return any(w in PARTS for w in words) or any(w in UNITS for w in words[:3])
+
+
+def _pieces(text: str) -> Iterator[str]:
+    first, *rest = text.split(" ; ")
+    for part in [first, *(r for r in rest if re.search(rf"\b{_DUTY}\b", r) or not _reports(r))]:
+        start = 0
+        for match in _NEW_CLAUSE.finditer(part):
+            if _CONTENT.search(part[start : match.start()]):
+                yield part[start : match.start()]
+                start = match.end()
+        yield part[start:]
+
+
+def _reports(text: str) -> bool:
+    return bool(_REPORT.match(text.strip()))
