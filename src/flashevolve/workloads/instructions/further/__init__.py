@@ -1,11 +1,11 @@
 """Further kinds of constraints beside IFEval's, half of them kept for test data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from flashevolve.workloads.instructions.further import layout, letters, signs, words
-from flashevolve.workloads.instructions.verdict import Verdict
+from flashevolve.workloads.instructions.verdict import Checker
 
-CHECKERS: Mapping[str, Callable[..., Verdict]] = {
+CHECKERS: Mapping[str, Checker] = {
     **words.CHECKERS,
     **signs.CHECKERS,
     **layout.CHECKERS,

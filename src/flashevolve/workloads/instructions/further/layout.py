@@ -1,14 +1,17 @@
 """Checkers about layout: lists, headings, blocks, tables and what each line looks like."""
 
 import re
+from collections.abc import Mapping
+from itertools import pairwise
 
-from flashevolve.workloads.instructions.further.parts import lines, sentences
-from flashevolve.workloads.instructions.verdict import Verdict
+from flashevolve.workloads.instructions.further.parts import sentences
+from flashevolve.workloads.instructions.text import filled_lines
+from flashevolve.workloads.instructions.verdict import Checker, Count, Text, Verdict
 
 DIVIDER = "---"
 
 
-def numbered(answer: str, *, n: int) -> Verdict:
+def numbered(answer: str, *, n: Count) -> Verdict:
     """The numbered lines are "1. ", "2. ", ... "n. ", in this order and no others."""
     found = [int(number) for number in re.findall(r"^(\d{1,3})\. +\S", answer, re.MULTILINE)]
     if found == list(range(1, n + 1)):
@@ -20,7 +23,7 @@ def numbered(answer: str, *, n: int) -> Verdict:
     )
 
 
-def headings(answer: str, *, n: int) -> Verdict:
+def headings(answer: str, *, n: Count) -> Verdict:
     """Exactly `n` lines are Markdown headings of the second level."""
     found = len(re.findall(r"^## +\S", answer, re.MULTILINE))
     if found == n:
@@ -32,7 +35,7 @@ def headings(answer: str, *, n: int) -> Verdict:
     )
 
 
-def bold(answer: str, *, n: int) -> Verdict:
+def bold(answer: str, *, n: Count) -> Verdict:
     """At least `n` spans between double asterisks."""
     found = len(re.findall(r"\*\*(?=\S)[^*\n]*\w[^*\n]*(?<=\S)\*\*", answer))
     if found >= n:
@@ -43,9 +46,9 @@ def bold(answer: str, *, n: int) -> Verdict:
     )
 
 
-def n_lines(answer: str, *, n: int) -> Verdict:
+def n_lines(answer: str, *, n: Count) -> Verdict:
     """Exactly `n` lines that are not empty."""
-    found = len(lines(answer))
+    found = len(filled_lines(answer))
     if found == n:
         return Verdict(True, "Its number of lines is right.")
     return Verdict(
@@ -68,7 +71,7 @@ def code_block(answer: str) -> Verdict:
     )
 
 
-def tag(answer: str, *, tag: str) -> Verdict:
+def tag(answer: str, *, tag: Text) -> Verdict:
     """The whole answer stands between an opening and a closing tag."""
     text = answer.strip()
     opening, closing = f"<{tag}>", f"</{tag}>"
@@ -82,7 +85,7 @@ def tag(answer: str, *, tag: str) -> Verdict:
 
 def quote_lines(answer: str) -> Verdict:
     """Every line begins with "> "; empty lines don't count."""
-    written = lines(answer)
+    written = filled_lines(answer)
     found = sum(not re.match(r"> +\S", line) for line in written)
     if written and not found:
         return Verdict(True, "Its lines are fine.")
@@ -92,7 +95,7 @@ def quote_lines(answer: str) -> Verdict:
     )
 
 
-def table(answer: str, *, columns: int) -> Verdict:
+def table(answer: str, *, columns: Count) -> Verdict:
     """A Markdown table: header, dashes, and at least two rows, all with `columns` cells."""
     widths: list[int] = []
     dashes = False
@@ -117,7 +120,7 @@ def table(answer: str, *, columns: int) -> Verdict:
 
 def sentence_lines(answer: str) -> Verdict:
     """Every line holds exactly one sentence, and there are at least two."""
-    written = lines(answer)
+    written = filled_lines(answer)
     whole = len(sentences(" ".join(written)))
     found = sum(len(sentences(line)) != 1 for line in written)
     if len(written) >= 2 and not found and whole == len(written):
@@ -131,9 +134,9 @@ def sentence_lines(answer: str) -> Verdict:
 
 def indent(answer: str) -> Verdict:
     """At least three lines, each with one more space before it than the line above."""
-    written = lines(answer.expandtabs(4))
+    written = filled_lines(answer.expandtabs(4))
     steps = [len(line) - len(line.lstrip(" ")) for line in written]
-    if len(steps) >= 3 and all(b == a + 1 for a, b in zip(steps, steps[1:], strict=False)):
+    if len(steps) >= 3 and all(b == a + 1 for a, b in pairwise(steps)):
         return Verdict(True, "Its lines are fine.")
     return Verdict(
         False,
@@ -154,7 +157,7 @@ def twice(answer: str) -> Verdict:
     )
 
 
-CHECKERS = {
+CHECKERS: Mapping[str, Checker] = {
     "layout:numbered": numbered,
     "layout:headings": headings,
     "layout:bold": bold,

@@ -1,12 +1,14 @@
 """Checkers about letters, their case, and the edges of a text."""
 
 import re
+from collections.abc import Mapping
 
-from flashevolve.workloads.instructions.further.parts import lines, sentences, words
-from flashevolve.workloads.instructions.verdict import Verdict
+from flashevolve.workloads.instructions.further.parts import sentences
+from flashevolve.workloads.instructions.text import filled_lines, words
+from flashevolve.workloads.instructions.verdict import Checker, Count, Sign, Text, Verdict
 
 
-def forbidden(answer: str, *, letter: str) -> Verdict:
+def forbidden(answer: str, *, letter: Sign) -> Verdict:
     """`letter` does not occur, in any case."""
     found = answer.casefold().count(letter.casefold())
     if answer.strip() and not found:
@@ -16,7 +18,7 @@ def forbidden(answer: str, *, letter: str) -> Verdict:
     )
 
 
-def sentence_start(answer: str, *, letter: str) -> Verdict:
+def sentence_start(answer: str, *, letter: Sign) -> Verdict:
     """The first letter of every sentence is `letter`, in any case."""
     parts = sentences(answer)
     found = sum(words(part)[0][0].casefold() != letter.casefold() for part in parts)
@@ -29,9 +31,9 @@ def sentence_start(answer: str, *, letter: str) -> Verdict:
     )
 
 
-def acrostic(answer: str, *, word: str) -> Verdict:
+def acrostic(answer: str, *, word: Text) -> Verdict:
     """The first letters of the lines spell `word`, in any case."""
-    firsts = [words(line)[:1] for line in lines(answer)]
+    firsts = [words(line)[:1] for line in filled_lines(answer)]
     spelt = "".join(first[0][0] if first else "?" for first in firsts)
     if spelt.casefold() == word.casefold():
         return Verdict(True, "The openings of its lines are fine.")
@@ -42,7 +44,7 @@ def acrostic(answer: str, *, word: str) -> Verdict:
     )
 
 
-def longest_word(answer: str, *, n: int) -> Verdict:
+def longest_word(answer: str, *, n: Count) -> Verdict:
     """No word has more than `n` letters."""
     found = max((sum(c.isalpha() for c in word) for word in words(answer)), default=0)
     if 0 < found <= n:
@@ -65,7 +67,7 @@ def title_case(answer: str) -> Verdict:
 
 
 def sentence_opening(answer: str) -> Verdict:
-    """The first word of every sentence is in capitals, and that of no other word is asked."""
+    """The first word of every sentence is in capitals; others are free."""
     parts = sentences(answer)
     found = sum(not words(part)[0].isupper() for part in parts)
     if parts and not found:
@@ -94,9 +96,9 @@ def alternate_words(answer: str) -> Verdict:
     )
 
 
-def signature(answer: str, *, name: str) -> Verdict:
+def signature(answer: str, *, name: Text) -> Verdict:
     """The last of several lines is two hyphens, a space and `name`."""
-    written = lines(answer)
+    written = filled_lines(answer)
     if len(written) > 1 and written[-1].strip() == f"-- {name}":
         return Verdict(True, "Its close is fine.")
     return Verdict(
@@ -104,7 +106,7 @@ def signature(answer: str, *, name: str) -> Verdict:
     )
 
 
-def first_and_last(answer: str, *, phrase: str) -> Verdict:
+def first_and_last(answer: str, *, phrase: Text) -> Verdict:
     """The answer starts and ends with `phrase`, with more between them."""
     text = re.sub(r"[\s.!?,;:]+$", "", answer.strip())
     around = text.casefold().startswith(phrase.casefold())
@@ -121,7 +123,7 @@ def first_and_last(answer: str, *, phrase: str) -> Verdict:
     )
 
 
-CHECKERS = {
+CHECKERS: Mapping[str, Checker] = {
     "letters:forbidden": forbidden,
     "letters:sentence_start": sentence_start,
     "letters:acrostic": acrostic,

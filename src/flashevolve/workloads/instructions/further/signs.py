@@ -1,9 +1,11 @@
 """Checkers about signs and figures: final marks, banned signs, parentheses, hashtags, numbers."""
 
 import re
+from collections.abc import Mapping
 
-from flashevolve.workloads.instructions.further.parts import end_mark, lines, sentences
-from flashevolve.workloads.instructions.verdict import Verdict
+from flashevolve.workloads.instructions.further.parts import end_mark, sentences
+from flashevolve.workloads.instructions.text import filled_lines
+from flashevolve.workloads.instructions.verdict import Checker, Count, Sign, Verdict
 
 NAMES = {
     ".": "period",
@@ -18,22 +20,22 @@ NAMES = {
 """How a sign is called in requests and feedback; others are shown as they are."""
 
 
-def name(sign: str) -> str:
+def name(sign: Sign) -> str:
     """Returns what a sign is called."""
     return NAMES.get(sign, f'sign "{sign}"')
 
 
-def questions(answer: str, *, n: int) -> Verdict:
+def questions(answer: str, *, n: Count) -> Verdict:
     """Exactly `n` sentences end in a question mark."""
     return _endings(answer, n, "?")
 
 
-def exclamations(answer: str, *, n: int) -> Verdict:
+def exclamations(answer: str, *, n: Count) -> Verdict:
     """Exactly `n` sentences end in an exclamation mark."""
     return _endings(answer, n, "!")
 
 
-def forbidden(answer: str, *, sign: str) -> Verdict:
+def forbidden(answer: str, *, sign: Sign) -> Verdict:
     """`sign` does not occur."""
     found = answer.count(sign)
     if answer.strip() and not found:
@@ -43,7 +45,7 @@ def forbidden(answer: str, *, sign: str) -> Verdict:
     )
 
 
-def semicolons(answer: str, *, n: int) -> Verdict:
+def semicolons(answer: str, *, n: Count) -> Verdict:
     """At least `n` semicolons."""
     found = answer.count(";")
     if found >= n:
@@ -51,7 +53,7 @@ def semicolons(answer: str, *, n: int) -> Verdict:
     return Verdict(False, f"The answer must include at least {n} semicolons; it has {found}.")
 
 
-def parentheses(answer: str, *, n: int) -> Verdict:
+def parentheses(answer: str, *, n: Count) -> Verdict:
     """At least `n` phrases stand in round brackets."""
     found = len(re.findall(r"\([^()\n]*\w[^()\n]*\)", answer))
     if found >= n:
@@ -62,9 +64,9 @@ def parentheses(answer: str, *, n: int) -> Verdict:
     )
 
 
-def hashtags(answer: str, *, n: int) -> Verdict:
+def hashtags(answer: str, *, n: Count) -> Verdict:
     """The last line is exactly `n` hashtags with spaces between them, and is not the only line."""
-    written = lines(answer)
+    written = filled_lines(answer)
     last = written[-1].split() if written else []
     found = sum(bool(re.fullmatch(r"#\w+", tag)) for tag in last)
     if found == n == len(last) and len(written) > 1:
@@ -76,7 +78,7 @@ def hashtags(answer: str, *, n: int) -> Verdict:
     )
 
 
-def count(answer: str, *, n: int) -> Verdict:
+def count(answer: str, *, n: Count) -> Verdict:
     """Exactly `n` numbers are written in digits; 1,200 and 3.5 are one number each."""
     found = len(re.findall(r"\d+(?:[.,]\d+)*", answer))
     if found == n and answer.strip():
@@ -87,7 +89,7 @@ def count(answer: str, *, n: int) -> Verdict:
     )
 
 
-def all_end_in(answer: str, *, mark: str) -> Verdict:
+def all_end_in(answer: str, *, mark: Sign) -> Verdict:
     """Every sentence ends in `mark`."""
     marks = [end_mark(sentence) for sentence in sentences(answer)]
     found = sum(one != mark for one in marks)
@@ -100,7 +102,7 @@ def all_end_in(answer: str, *, mark: str) -> Verdict:
     )
 
 
-def _endings(answer: str, n: int, mark: str) -> Verdict:
+def _endings(answer: str, n: Count, mark: Sign) -> Verdict:
     found = sum(end_mark(sentence) == mark for sentence in sentences(answer))
     if found == n and answer.strip():
         return Verdict(True, "The endings of its sentences are fine.")
@@ -109,12 +111,12 @@ def _endings(answer: str, n: int, mark: str) -> Verdict:
     )
 
 
-def _with_article(mark: str) -> str:
+def _with_article(mark: Sign) -> str:
     called = name(mark)
     return f"an {called}" if called[0] in "aeiou" else f"a {called}"
 
 
-CHECKERS = {
+CHECKERS: Mapping[str, Checker] = {
     "signs:questions": questions,
     "signs:exclamations": exclamations,
     "signs:forbidden": forbidden,

@@ -1,10 +1,14 @@
 """Checkers about words: how many, how different, in which order and where."""
 
-from flashevolve.workloads.instructions.further.parts import occurrences, sentences, words
-from flashevolve.workloads.instructions.verdict import Verdict
+from collections.abc import Mapping
+from itertools import pairwise
+
+from flashevolve.workloads.instructions.further.parts import places, sentences
+from flashevolve.workloads.instructions.text import words
+from flashevolve.workloads.instructions.verdict import Checker, Count, Position, Text, Verdict
 
 
-def between(answer: str, *, low: int, high: int) -> Verdict:
+def between(answer: str, *, low: Count, high: Count) -> Verdict:
     """From `low` to `high` words."""
     found = len(words(answer))
     if low <= found <= high:
@@ -14,7 +18,7 @@ def between(answer: str, *, low: int, high: int) -> Verdict:
     )
 
 
-def unique(answer: str, *, n: int) -> Verdict:
+def unique(answer: str, *, n: Count) -> Verdict:
     """At least `n` different words, whatever their case."""
     found = len({word.casefold() for word in words(answer)})
     if found >= n:
@@ -26,7 +30,7 @@ def unique(answer: str, *, n: int) -> Verdict:
     )
 
 
-def longest_sentence(answer: str, *, n: int) -> Verdict:
+def longest_sentence(answer: str, *, n: Count) -> Verdict:
     """No sentence has more than `n` words."""
     found = max((len(words(sentence)) for sentence in sentences(answer)), default=0)
     if 0 < found <= n:
@@ -36,9 +40,9 @@ def longest_sentence(answer: str, *, n: int) -> Verdict:
     )
 
 
-def order(answer: str, *, first: str, second: str) -> Verdict:
+def order(answer: str, *, first: Text, second: Text) -> Verdict:
     """Both words occur, and the first time of `first` is before the first time of `second`."""
-    starts = {word: occurrences(answer, word) for word in (first, second)}
+    starts = {word: places(answer, word) for word in (first, second)}
     missing = [word for word, places in starts.items() if not places]
     if not missing and starts[first][0] < starts[second][0]:
         return Verdict(True, "Its words come in the right order.")
@@ -50,7 +54,7 @@ def order(answer: str, *, first: str, second: str) -> Verdict:
     )
 
 
-def last(answer: str, *, word: str) -> Verdict:
+def last(answer: str, *, word: Text) -> Verdict:
     """The very last word is `word`, in any case, whatever punctuation follows."""
     found = words(answer)[-1:]
     if found and found[0].casefold() == word.casefold():
@@ -60,10 +64,10 @@ def last(answer: str, *, word: str) -> Verdict:
     )
 
 
-def in_every_sentence(answer: str, *, word: str) -> Verdict:
+def in_every_sentence(answer: str, *, word: Text) -> Verdict:
     """Every sentence holds `word`, in any case."""
     parts = sentences(answer)
-    found = sum(not occurrences(sentence, word) for sentence in parts)
+    found = sum(not places(sentence, word) for sentence in parts)
     if parts and not found:
         return Verdict(True, "Its sentences hold what they should.")
     return Verdict(
@@ -73,7 +77,7 @@ def in_every_sentence(answer: str, *, word: str) -> Verdict:
     )
 
 
-def multiple(answer: str, *, k: int) -> Verdict:
+def multiple(answer: str, *, k: Position) -> Verdict:
     """The number of words is a multiple of `k`, and not zero."""
     found = len(words(answer))
     if found and found % k == 0:
@@ -86,7 +90,7 @@ def multiple(answer: str, *, k: int) -> Verdict:
 def growing(answer: str) -> Verdict:
     """At least three sentences, each with more words than the one before."""
     counts = [len(words(sentence)) for sentence in sentences(answer)]
-    grows = all(one < other for one, other in zip(counts, counts[1:], strict=False))
+    grows = all(one < other for one, other in pairwise(counts))
     if len(counts) >= 3 and grows:
         return Verdict(True, "The lengths of its sentences are right.")
     shown = ", ".join(map(str, counts[:8])) or "none"
@@ -97,7 +101,7 @@ def growing(answer: str) -> Verdict:
     )
 
 
-CHECKERS = {
+CHECKERS: Mapping[str, Checker] = {
     "words:between": between,
     "words:unique": unique,
     "words:longest_sentence": longest_sentence,
