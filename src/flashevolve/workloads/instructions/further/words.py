@@ -69,7 +69,7 @@ def in_every_sentence(answer: str, *, word: Text) -> Verdict:
     parts = sentences(answer)
     found = sum(not places(sentence, word) for sentence in parts)
     if parts and not found:
-        return Verdict(True, "Its sentences hold what they should.")
+        return Verdict(True, "Its sentences are complete.")
     return Verdict(
         False,
         f'Every sentence must include the word "{word}"; '
