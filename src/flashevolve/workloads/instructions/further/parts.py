@@ -10,7 +10,7 @@ from flashevolve.workloads.instructions.text import paragraphs, words
 
 _BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”’)\]*]))\s+")
 _NUMBER_OF_ITEM = re.compile(r"^(\s*)\d+\. ", re.MULTILINE)
-_CLOSING = "\"'”’)]*"
+_CLOSING = "\"'”’)]}*"
 
 
 def sentences(text: str) -> list[str]:
@@ -29,6 +29,6 @@ def places(text: str, phrase: str) -> list[int]:
 
 
 def end_mark(sentence: str) -> str:
-    """Returns the mark that a sentence ends in, behind closing quotes; "" if it has none."""
+    """Returns the mark that a sentence ends in, before closing signs; "" if it has none."""
     bare = sentence.rstrip().rstrip(_CLOSING)
     return bare[-1] if bare and bare[-1] in ".!?" else ""
