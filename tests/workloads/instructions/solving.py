@@ -111,7 +111,10 @@ class _Plan:
             # A single asterisk would pair with the one that begins the line.
             marked["detectable_format:number_highlighted_sections", "num_highlights"] = "**{}**"
         for (kind, key), form in marked.items():
-            found += [form.format(next(self.words), next(self.words)) for _ in range(self._of(kind, key) or 0)]
+            found += [
+                form.format(next(self.words), next(self.words))
+                for _ in range(self._of(kind, key) or 0)
+            ]
         found += list(map(str, range(11, 11 + (self._of("numbers:count", "n") or 0))))
         kind = "change_case:capital_word_frequency"
         n_capitals = self._at_least(kind, "", "capital_frequency") or 0
@@ -180,7 +183,9 @@ class _Plan:
         kind = "length_constraints:nth_paragraph_first_word"
         if kind in self.wanted and i == self._of(kind, "nth_paragraph") - 1:
             return str(self._of(kind, "first_word"))
-        return next(w for w in islice(self.words, 999) if w.startswith(letter) and len(w) > 1).title()
+        return next(
+            w for w in islice(self.words, 999) if w.startswith(letter) and len(w) > 1
+        ).title()
 
     def _lined(self) -> str:
         """Returns the sentences in the lines that are asked for."""

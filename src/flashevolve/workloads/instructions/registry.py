@@ -5,10 +5,10 @@ An id belongs to one checker; what kinds there are is told by the tables that ar
 
 from collections.abc import Mapping, Sequence
 
-from flashevolve.workloads.instructions import ifeval
+from flashevolve.workloads.instructions import further, ifeval
 from flashevolve.workloads.instructions.verdict import Checker
 
-TABLES: Sequence[Mapping[str, Checker]] = (ifeval.CHECKERS,)
+TABLES: Sequence[Mapping[str, Checker]] = (ifeval.CHECKERS, further.CHECKERS)
 
 CHECKERS: Mapping[str, Checker] = {
     name: checker for table in TABLES for name, checker in table.items()

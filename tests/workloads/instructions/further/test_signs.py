@@ -43,7 +43,13 @@ CASES = [
         "signs:hashtags",
         {"n": 2},
         ["A day.\n#one #two", "A day.\n\n#one  #two\n"],
-        ["A day. #one #two", "A day.\n#one", "A day.\n#one #two #three", "#one #two", "A\n#one two"],
+        [
+            "A day. #one #two",
+            "A day.\n#one",
+            "A day.\n#one #two #three",
+            "#one #two",
+            "A\n#one two",
+        ],
         'last line must consist of exactly 2 hashtags, each a word with "#" before it',
     ),
     Case(
