@@ -20,7 +20,7 @@ _ALL_HOLD = frozenset(
 """Slots whose values add up instead of competing."""
 
 _PARTS = frozenset(
-    {"title", "postscript", "variants", "exactly variant", "repeat", "signature", "table"}
+    {"title", "postscript", "variants", "exactly variant", "repeat", "signature", "table", "choice"}
 )
 """Slots that advice fills only if it asks for the part in so many words."""
 

@@ -56,7 +56,7 @@ PHRASES = _patterns(
     (r"\b(?:(?:no|not|never) (?:more|longer) than|at (?:the )?most)\b", "atmost"),
     (r"\b(?:(?:must|may|should|can|do|does)(?: not|n't) exceed)\b", "atmost"),
     (r"\b(?:(?:a )?maximum of|up to|within)\b", "atmost"),
-    (r"\b(?:or|and) (?:more|above|longer)\b", "atleast"),
+    (r"\bor (?:more|above|longer)\b|\band (?:more|above)\b", "atleast"),
     (r"\bor (?:fewer|less|below|shorter)\b", "atmost"),
     (r"\b(?:more|longer|greater|higher|larger) than\b|\b(?:exceeds?|over)\b(?= [\w@])", "morethan"),
     (r"\b(?:fewer|less|shorter|lower|smaller) than\b|\b(?:under|below)\b(?= [\d@])", "lessthan"),
@@ -64,15 +64,19 @@ PHRASES = _patterns(
     (r"\b(?:exactly|precisely)\b", "exactly"),
     (r"\b(?:do|does|did|is|are|must|may|should|can|could)(?: not|n't)\b|\bcannot\b", "not"),
     (r"\b(?:leave|leaves|leaving) out\b|\bfree of\b|\bdo without\b|\bstay away from\b", "avoid"),
+    (
+        r"^number (?=(?:\w+ ){1,2}(?:points?|items?|steps?|lines?|entr\w+|paragraphs?)\b)",
+        "numbered ",
+    ),
     (r"\bnon[- ]?(?:empty|blank) lines?\b", "lines"),
-    (r"\bsign(?:ed)?(?: it| off| the \w+| your \w+)? (?:as|with|by)\b", "signature as"),
+    (r"\bsign(?:ed)?(?: it| off| the \w+| your \w+)? (?:as|with|by|on|at)\b", "signature as"),
     (r"\b(?:numbered|ordered) (?:list|point|item|line|step|entr)(?:s|y|ies)?\b", "numbered"),
     (r"\bnumbered\b", "numbered"),
     (r"\blist (?:items?|entries|entry|points?)\b", "bullet"),
     (r"\bbullet(?:ed)? (?:points?|lists?|items?)\b", "bullet"),
     (r"\bkey ?(?:words?|terms?)\b", "keyword"),
     (r"\bp\.\s?(?:p\.\s?)?s\.?(?!\w)", "postscript"),
-    (r"\blower[- ]?case\b|\bsmall letters\b", "lowercase"),
+    (r"\blower[- ]?case\b|\bsmall letters?\b", "lowercase"),
     (
         r"\bupper[- ]?case(?: letters?)?\b|\b(?:all[- ]|block )?capital letters?\b|\ball[- ]?caps\b"
         r"|\bcapitali[sz]ed\b|\bcapitals\b",
@@ -81,7 +85,8 @@ PHRASES = _patterns(
     (r"\ban? capital\b", "uppercase"),
     (r"\btitle[- ]case\b", "titlecase"),
     (r"\bquot(?:ation|e) (?:marks?|signs?)\b|\binverted commas\b", "quotes"),
-    (r"\bquot(?:ation|ed|e) (?:block|text|line)s?\b|\bblock ?quot(?:e|ation)s?\b", "quoteblock"),
+    (r"\bquot(?:ation|ed|e) (?:block|text|line)s?\b|\bblock ?quot(?:e|ation)s?\b"
+        r"|(?<=\bas )an? quot(?:e|ation)\b", "quoteblock"),
     (r"\bquestion marks?\b", "questionmark"),
     (r"\bexclamation (?:marks?|points?|signs?)\b", "exclamationmark"),
     (r"\bsemi-colons?\b", "semicolon"),
@@ -101,7 +106,7 @@ PHRASES = _patterns(
     ),
     (r"\b(?:two|both) copies\b", "2 copies"),
     (r"\bset off by\b|\bdivided by\b|\bset apart\b", "separate"),
-    (r"\btwice\b", "2 times"),
+    (r"\btwice\b", "2 times twice"),
     (r"\bthrice\b", "3 times"),
 )
 """Phrases of one meaning -> the word that stands for it."""
@@ -116,7 +121,7 @@ THESAURUS = {
     "start": "start begin open lead opening introduce precede",
     "first": "first",
     "end": "end finish close conclude",
-    "last": "last final closing",
+    "last": "last final",
     "avoid": "avoid without omit skip free refrain forbid forbidden ban neither nor never not no",
     "include": "include mention contain feature appear occur hold",
     "separate": "separate separator divide divider split between",
@@ -141,6 +146,8 @@ THESAURUS = {
     "highlight": "highlight emphasise emphasize emphasised italic italics stress",
     "section": "section chapter",
     "question": "question",
+    "exclamation": "exclamation exclaim",
+    "parenthesis": "parenthesis aside",
     "different": "different distinct unique various",
     "variant": "variant version alternative",
     "copy": "copy duplicate",
@@ -164,7 +171,7 @@ KEPT = frozenset(
     words_of(
         """atleast atmost exactly morethan lessthan multiple numbered lowercase uppercase titlecase
         quotes quoteblock questionmark exclamationmark codeblock parenthesis verbatim blankline
-        variants copies headings table signature"""
+        variants copies headings table signature twice"""
     )
 )
 """Words that stand for phrases and have no endings to strip."""
@@ -186,7 +193,7 @@ TOPICS = {
 """Concepts that differ in a demand and are one as a subject."""
 
 FAINT = frozenset(
-    words_of("avoid include wrap alone count line times exclude nothing every before after name")
+    words_of("avoid include wrap alone count times exclude nothing every name")
 )
 """Concepts that say what to do and not with what."""
 

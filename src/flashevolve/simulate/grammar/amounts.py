@@ -49,6 +49,8 @@ _PLAIN = re.compile(
     r" (?:\w+ )?(?:part|phras|phrase|thing|plac|passag|span|term|item|entry|point|element|piec|expression)\b"
 )
 """Nouns that do not say what is counted."""
+_NO_AMOUNT = re.compile(r" mor\b| of (?:the|thes|thos|them)\b|(?: more)? line @\d| line for every")
+"""What follows a number that counts no part of the text."""
 _CONJUNCTION = re.compile(r" (?:and|but|then|,) (?=[a-z]+ )|(?<![\w@])\d+\b")
 _TOTAL = re.compile(r"\b(?:number|count|total|amount) of (?:the |every |all )?([a-z ]+)")
 _HOLDER = {"word": "sentence", "letter": "word"}
@@ -72,7 +74,7 @@ def amounts(clause: Clause) -> Iterator[Demand]:
             continue
         unit = _unit(phrase) or ("" if phrase.strip() else _subject(clause, before))
         unit = _styled(clause, unit, phrase, before, text[found.end("n") :])
-        if unit and not found["of"].startswith(" mor"):
+        if unit and not (_NO_AMOUNT.match(found["of"]) or before.endswith("on ")):
             yield from _of_unit(clause, relation, n, unit, before, text[found.end("n") :])
     if clause.has("paragraph") and (total := clause.says(r"\bparagraph \d+ of (\d+)\b")):
         yield Demand("exactly paragraph", int(total[1]))
@@ -106,6 +108,8 @@ def _of_unit(
 
 def _styled(clause: Clause, unit: str, phrase: str, before: str, after: str) -> str:
     """Returns the unit that the rest of a clause makes of a plain one: `3 parts ... in bold`."""
+    if unit == "line" and clause.numbered:
+        return "numbered"
     if unit not in ("", "word", "sentence"):
         return unit
     plain = _PLAIN.match(phrase)
@@ -126,6 +130,8 @@ def _styled(clause: Clause, unit: str, phrase: str, before: str, after: str) -> 
 def _times(clause: Clause, relation: str, n: int) -> Iterator[Demand]:
     if len(clause.spelled) == 1 and not clause.has("keyword", "every"):
         yield Demand("count", (clause.spelled[0], relation, n))
+    elif clause.any("exclamation", "question"):
+        yield Demand(f"{relation} {'question' if clause.any('question') else 'exclamation'}", n)
     elif clause.spelled or clause.any("keyword", "word", "phrase", "term"):
         yield Demand("times", n)
 

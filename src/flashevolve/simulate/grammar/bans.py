@@ -44,6 +44,8 @@ def inclusions(clause: Clause) -> Iterator[Demand]:
     if clause.negative or not clause.spelled or clause.says(r"\d times"):
         if len(clause.spelled) < 2 or clause.negative:
             return
+    if clause.says(r"\b1 of\b"):
+        return
     wanted = clause.any("include", "keyword", "term") or re.search(
         r"\b(?:word|phrase|say|us)\b[^@]*@", clause.text
     )

@@ -38,16 +38,21 @@ _REJECTED = re.compile(
 )
 """A literal that is named only to say what is not meant."""
 _CONDITION = re.compile(
-    r"^(?:(?:when|if|whenev|wher|onc)\b|(?:for|in|with)\b(?! (?:the |your )?(?:every|answer|respons)))"
-    r"([^,:]*)[,:]\s*"
+    r"^(?:(?:when|if|whenev|wher|onc)\b|(?:for|in|with)\b(?! (?:the |your )?(?:every|answer|respons))"
+    r"(?![^,:]*\d))([^,:]*)[,:]\s*"
 )
-_DUTY = r"(?:must|should|need|ha(?:ve|s) to|may|shall|requir|avoid)"
+_DUTY = r"(?:must|should|need|shall|requir)"
+_EXCEPTION = re.compile(r" nothing [^;,]*? (?:but|except)\b[^;,]*")
+_ASIDE = re.compile(r" , (?:wher|which mean|that is)\b.*$")
+"""What only explains the rest."""
+_PRONOUN = re.compile(r"\b(?:every (?:with|start|end|must|by|of)|of (?:every|them)|them|they)\b")
 _REPORT = re.compile(r"(?:it|they|ther|that|thi|1|only|the|\d+|@\d+|non|nothing|avoid)\b")
 """How a clause starts that says what was found instead of what to do."""
 _NEW_CLAUSE = re.compile(
     r" (?:, )?(?:and|but|then|,|so) (?=(?:every|they|it|must|should|start|end|include|add|us|wrap|"
     r"mark|separate|put|writ|giv|plac|mak|keep|avoid (?:us|writ|put|add|let)|the)\b)"
 )
+_NEGATION = re.compile(r"\bavoid\b(?! (?:other|els|mor|anyth|matter|need|verbatim))")
 _CONTENT = re.compile(rf"@\d|\b\d+\b|\b(?:{'|'.join(PARTS)}|comma|lowercase|uppercase)\b")
 
 
@@ -78,7 +83,12 @@ class Clause:
     @cached_property
     def negative(self) -> bool:
         """Tells whether it forbids."""
-        return "avoid" in self.words and "nothing" not in self.words
+        return "nothing" not in self.words and bool(_NEGATION.search(self.text))
+
+    @cached_property
+    def numbered(self) -> bool:
+        """Tells whether it shows the numbers of a list."""
+        return any(re.fullmatch(r"1[.)]\s*", one) for one in self.shown)
 
     @cached_property
     def part(self) -> str:
@@ -114,7 +124,11 @@ def condition_of(text: str) -> tuple[str, str]:
 def clauses(text: str, literals: tuple[str, ...]) -> Iterator[Clause]:
     """Yields the clauses of a normalised text that ask for something."""
     subject = ""
+    named = ""
     for piece in _pieces(_REJECTED.sub("", text)):
+        if named and "@" not in piece and re.search(r"\bsam\b", piece):
+            piece = f"{piece} {named}"
+        named = next(iter(re.findall(r"@\d+", piece)), named)
         clause = Clause(piece, literals, "" if _names_part(piece) else subject)
         subject = clause.part or next((w for w in piece.split() if w in UNITS), subject)
         yield clause
@@ -122,13 +136,15 @@ def clauses(text: str, literals: tuple[str, ...]) -> Iterator[Clause]:
 
 def _names_part(text: str) -> bool:
     words = text.split()
-    return any(w in PARTS for w in words) or any(w in UNITS for w in words[:3])
+    if any(w in PARTS for w in words):
+        return True
+    return any(w in UNITS for w in words[:3]) and not _PRONOUN.search(text)
 
 
 def _pieces(text: str) -> Iterator[str]:
     first, *rest = text.split(" ; ")
     for part in [first, *(r for r in rest if re.search(rf"\b{_DUTY}\b", r) or not _reports(r))]:
-        start = 0
+        part, start = _EXCEPTION.sub(" nothing", _ASIDE.sub("", part)), 0
         for match in _NEW_CLAUSE.finditer(part):
             if _CONTENT.search(part[start : match.start()]):
                 yield part[start : match.start()]

@@ -17,7 +17,7 @@ _WHOLE = ("wrap", "answer", "text", "respons", "repl", "output")
 def titles(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for a title and a postscript."""
     counted = clause.any("count") or clause.negative
-    single = clause.any("heading") and not clause.says(r"\d (?:[a-z]+ )*heading")
+    single = clause.any("heading") and not clause.any("every", "line") and not clause.says(r"\d (?:[a-z]+ )*heading")
     if (clause.any("title") or single) and not counted and not clause.any("case"):
         yield Demand("title", "yes")
     if clause.any("postscript") and not counted:
@@ -30,15 +30,15 @@ def titles(clause: Clause) -> Iterator[Demand]:
 
 def cases(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for capitals."""
-    if clause.says(r"(?<![\w@])\d+\b[^,:]*\buppercase\b") or clause.says(r"\buppercase word\b.*\d"):
+    if clause.says(r"(?<![\w@])\d+\b[^,:]*\buppercase\b|\bword [^,:]*\buppercase\b[^,:]* \d"):
         return
     if clause.any("lowercase"):
         yield Demand("case", "lower")
     elif clause.any("uppercase", "titlecase", "capitalis") or clause.says(r"\buppercase\b"):
-        if clause.negative:
-            yield Demand("case", "lower")
-        elif clause.says(r"\bevery nth2 word\b"):
+        if clause.says(r"\bevery (?:[a-z]+ )?nth2 word\b"):
             yield Demand("case", "alternate")
+        elif clause.negative:
+            yield Demand("case", "lower")
         elif clause.every("sentence") or clause.says(r"\bsentence(?:'s)?\b.*\b(?:first|start|open)|\bfirst word\b"):
             yield Demand("case", "opening")
         elif clause.any("titlecase") or clause.every("word") and clause.any("start", "first", "with"):
@@ -119,7 +119,8 @@ def repetitions(clause: Clause) -> Iterator[Demand]:
             yield Demand("repeat", "answer")
     if clause.says(r"\b2 variants\b") and not clause.negative:
         yield Demand("variants", 2)
-    if clause.says(r"\b(?:1 of|option|choose|pick)\b") and len(clause.shown) >= 2:
+    if clause.says(r"\b(?:1 of|option|choos|pick)\b") and len(clause.shown) >= 2:
+        yield Demand("choice", "asked")
         yield from (Demand("option", one) for one in clause.shown)
-    elif clause.has("yes", "no") or clause.has("yes", "avoid", "mayb"):
-        yield Demand("choice", "yes or no")
+    elif clause.has("yes", "avoid"):
+        yield Demand("choice", "asked")

@@ -39,11 +39,13 @@ def mirror(opening: str) -> str:
 
 def marks(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for marks of parts."""
-    if clause.any("blankline") and clause.any("paragraph"):
+    if clause.any("blankline") and clause.any("paragraph") and not clause.says(r"blankline avoid"):
         yield Demand("paragraph separator", "")
     if not clause.shown:
         return
     part = clause.part
+    if part in ("codeblock", "tag", "json", "quotes", "table"):
+        return
     signs = [one for one in clause.shown if not re.search(r"\w\w", one)]
     if clause.has("bullet"):
         if signs:
@@ -72,7 +74,7 @@ def marks(clause: Clause) -> Iterator[Demand]:
         yield Demand("section mark", re.sub(r"\s*(?:\d+|[XN])\W*$", "", clause.spelled[0]))
     elif part == "section" and (mark := mark_of(clause.shown)):
         yield Demand("section mark", mark[0])
-    elif part == "numbered" and (ending := re.fullmatch(r"1(\W+)", clause.shown[0])):
+    elif clause.numbered and (ending := re.fullmatch(r"1(\W+)", clause.shown[0])):
         yield Demand("number mark", ending[1])
 
 

@@ -59,15 +59,19 @@ def _end_marks(clause: Clause) -> Iterator[str]:
 
 
 def _lines(clause: Clause) -> Iterator[Demand]:
-    if clause.any("line") and clause.any("indent", "staircase", "deeper"):
+    more = clause.says(r"\bmor spac\b")
+    if clause.any("line") and (more or clause.any("indent", "staircas", "deeper")):
         yield Demand("indent", "growing")
-        if clause.says(r"\b1 mor(?:e)? spac"):
+        if more:
             yield Demand("indent step", 1)
-    elif clause.any("line") and clause.every("line") and clause.any("start", "before", "prefix"):
+    elif not clause.part and clause.every("line") and clause.any("start", "before", "prefix"):
         signs = [one for one in clause.shown if not re.search(r"\w", one)]
-        yield from (Demand("line prefix", one) for one in signs[:1])
+        for one in signs[:1]:
+            yield Demand("line look", "prefixed")
+            yield Demand("line prefix", one)
     if clause.any("quoteblock") and not clause.negative:
-        yield Demand("line prefix", clause.shown[0] if clause.shown else "")
+        yield Demand("line look", "prefixed")
+        yield from (Demand("line prefix", one) for one in clause.shown[:1])
 
 
 def _paragraphs(clause: Clause) -> Iterator[Demand]:
@@ -91,7 +95,9 @@ def _order(clause: Clause) -> Iterator[Demand]:
         return
     if clause.any("option", "json", "title", "key"):
         return
-    if clause.says(r"@\d+[^@]*\b(?:before|then|follow by)\b[^@]*@\d+") or clause.says(
+    if clause.says(r"@\d[^@]*\bafter (?:it|that|thi|which|wher)\b"):
+        yield Demand("order", (one, other))
+    elif clause.says(r"@\d+[^@]*\b(?:before|then|follow by)\b[^@]*@\d+") or clause.says(
         r"first[^@]*@\d+[^@]*(?:then|after)"
     ):
         yield Demand("order", (one, other))
@@ -125,7 +131,7 @@ def _hashtags(clause: Clause) -> Iterator[Demand]:
 
 
 def _edges(clause: Clause) -> Iterator[Demand]:
-    if _NOT_EDGES & clause.words or clause.any("sentence", "letter"):
+    if _NOT_EDGES & clause.words or clause.any("sentence", "letter") or clause.numbered:
         return
     starts = clause.any("start") or clause.says(r"\bfirst (?:word|phrase|line|thing)\b")
     ends = clause.any("end") or clause.says(r"\b(?:last|very last)\b")
@@ -134,6 +140,8 @@ def _edges(clause: Clause) -> Iterator[Demand]:
             "alone", "separate", "nothing"
         ):
             yield Demand("end style", "own line")
+        elif clause.says(r"\bnothing (?:els )?after\b"):
+            yield Demand("end style", "plain")
         return
     if starts and not (ends and clause.says(r"\blast\b.*\bstart")):
         yield Demand("start", clause.spelled[0])

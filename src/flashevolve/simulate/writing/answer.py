@@ -45,7 +45,7 @@ def write(plan: Plan, dice: Dice) -> str:
     habits = Habits(dice)
     seed = int(dice.draw("content") * (1 << 48))
     options = plan.texts("option")
-    if options:
+    if options and plan.text("choice"):
         return options[int(dice.draw("option") * len(options))]
     if plan.text("choice"):
         return habits.pick("choice", CHOICES)

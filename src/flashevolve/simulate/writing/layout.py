@@ -84,9 +84,8 @@ def doubled(plan: Plan, text: str, habits: Habits) -> str:
 
 def prefixed(plan: Plan, text: str, habits: Habits) -> str:
     """Returns a text with what every line begins with."""
-    wanted = plan.text("line prefix")
-    if wanted is not None:
-        prefix = wanted or habits.pick("quote", LINE_PREFIXES)
+    if plan.text("line look"):
+        prefix = plan.text("line prefix") or habits.pick("quote", LINE_PREFIXES)
         if not prefix:
             return f'"{text}"'
         prefix = prefix if prefix.endswith(" ") else prefix + " "
