@@ -25,7 +25,7 @@ _COUNTED = (
     ("placeholder", r"placeholder"),
     ("highlight", r"highlight"),
     ("bold", r"bold|bolded"),
-    ("parenthesis", r"parenthesis"),
+    ("parenthesis", r"parenthesis|aside"),
     ("hashtag", r"hashtag"),
     ("semicolon", r"semicolon"),
     ("heading", r"headings?"),
@@ -145,5 +145,7 @@ def _subject(clause: Clause, before: str) -> str:
     total = _TOTAL.search(before)
     if total:
         return _unit(total[1])
-    named = re.search(r"\b(word|sentence|paragraph|line|bullet)\b[^@\d]*$", before)
+    named = re.search(
+        r"\b(word|sentence|paragraph|line|bullet) (?!number $)(?:[a-z]+ )+$", before
+    )
     return named[1] if named else ""

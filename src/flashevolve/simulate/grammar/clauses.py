@@ -46,8 +46,11 @@ _EXCEPTION = re.compile(r" nothing [^;,]*? (?:but|except)\b[^;,]*")
 _ASIDE = re.compile(r" , (?:wher|which mean|that is)\b.*$")
 """What only explains the rest."""
 _PRONOUN = re.compile(r"\b(?:every (?:with|start|end|must|by|of)|of (?:every|them)|them|they)\b")
-_REPORT = re.compile(r"(?:it|they|ther|that|thi|1|only|the|\d+|@\d+|non|nothing|avoid)\b")
-"""How a clause starts that says what was found instead of what to do."""
+_ORDER = re.compile(
+    r"(?:us|use|writ|start|end|put|giv|add|include|avoid|separate|wrap|mark|keep|mak|let|do|answer"
+    r"|every|alway|set|plac|highlight|indent|repeat|leav|list|return|format)\b(?!.*\b(?:found|was|wer)\b)"
+)
+"""How a clause starts that says what to do, and not what was found."""
 _NEW_CLAUSE = re.compile(
     r" (?:, )?(?:and|but|then|,|so) (?=(?:every|they|it|must|should|start|end|include|add|us|wrap|"
     r"mark|separate|put|writ|giv|plac|mak|keep|avoid (?:us|writ|put|add|let)|the)\b)"
@@ -153,4 +156,4 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _reports(text: str) -> bool:
-    return bool(_REPORT.match(text.strip()))
+    return _ORDER.match(text.strip()) is None

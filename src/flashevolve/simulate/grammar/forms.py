@@ -30,7 +30,8 @@ def titles(clause: Clause) -> Iterator[Demand]:
 
 def cases(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for capitals."""
-    if clause.says(r"(?<![\w@])\d+\b[^,:]*\buppercase\b|\bword [^,:]*\buppercase\b[^,:]* \d"):
+    if clause.says(r"(?<![\w@])\d+\b[^,:]*\buppercase\b|\bword [^,:]*\buppercase\b[^,:]* \d"
+        r"|\bnumber of [^,:]*\buppercase\b"):
         return
     if clause.any("lowercase"):
         yield Demand("case", "lower")
@@ -41,8 +42,12 @@ def cases(clause: Clause) -> Iterator[Demand]:
             yield Demand("case", "lower")
         elif clause.every("sentence") or clause.says(r"\bsentence(?:'s)?\b.*\b(?:first|start|open)|\bfirst word\b"):
             yield Demand("case", "opening")
+            if clause.says(r"\bfirst word\b"):
+                yield Demand("opening case", "word")
         elif clause.any("titlecase") or clause.every("word") and clause.any("start", "first", "with"):
             yield Demand("case", "title")
+            if clause.every("word"):
+                yield Demand("title case", "all")
         else:
             yield Demand("case", "upper")
 
@@ -59,7 +64,11 @@ def wraps(clause: Clause) -> Iterator[Demand]:
         yield from _tags(clause)
     elif clause.any("quotes", "quote") and clause.any("wrap", "start", "answer", "text"):
         if not clause.any("title", "line", "verbatim"):
-            yield Demand("wrap", '"')
+            yield Demand("wrap", "yes")
+            if clause.any("doubl", "straight"):
+                yield Demand("quote marks", ('"', '"'))
+            elif clause.any("singl"):
+                yield Demand("quote marks", ("'", "'"))
 
 
 def _tags(clause: Clause) -> Iterator[Demand]:
@@ -79,6 +88,8 @@ def formats(clause: Clause) -> Iterator[Demand]:
     shown = clause.shown
     if clause.any("json") and ("key" not in clause.words or _JSON_ORDER.search(clause.text)):
         yield Demand("format", "json")
+        if clause.any("nothing", "only", "pur", "wrap", "bar"):
+            yield Demand("json style", "bare")
     if clause.any("key"):
         yield from (Demand("json key", one) for one in shown[:1])
     if clause.any("table") and not clause.negative:

@@ -41,6 +41,8 @@ def marks(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for marks of parts."""
     if clause.any("blankline") and clause.any("paragraph") and not clause.says(r"blankline avoid"):
         yield Demand("paragraph separator", "")
+    if clause.any("parenthesis") and not clause.negative:
+        yield Demand("parenthesis marks", ("(", ")"))
     if not clause.shown:
         return
     part = clause.part
@@ -71,7 +73,7 @@ def marks(clause: Clause) -> Iterator[Demand]:
                     yield Demand("title marks", mark)
             return
     if part == "section" and clause.spelled:
-        yield Demand("section mark", re.sub(r"\s*(?:\d+|[XN])\W*$", "", clause.spelled[0]))
+        yield Demand("section mark", re.sub(r"\s*\d+\W*$|\s+[XN]$", "", clause.spelled[0]))
     elif part == "section" and (mark := mark_of(clause.shown)):
         yield Demand("section mark", mark[0])
     elif clause.numbered and (ending := re.fullmatch(r"1(\W+)", clause.shown[0])):

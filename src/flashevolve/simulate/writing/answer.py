@@ -19,10 +19,13 @@ from flashevolve.simulate.writing.habits import (
     FENCES,
     HASHTAG_PLACES,
     JSON_KEYS,
+    JSON_STYLES,
     POSTSCRIPTS,
+    QUOTES,
     REPEATS,
     SIGNATURES,
     TAGS,
+    TITLE_CASES,
     TITLES,
     Habits,
 )
@@ -37,6 +40,10 @@ from flashevolve.simulate.writing.sizes import (
 )
 
 MAX_DRAFTS = 4
+_SMALL = frozenset(
+    "the our this that his my and in on at by of near around under over with from behind".split()
+)
+"""Words that titles leave small."""
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 
 
@@ -94,7 +101,7 @@ class _Draft:
         text = self._open(self._close(text))
         parts = [self._task(), title, text, *self._below(), postscript]
         text = layout.prefixed(plan, "\n".join(part for part in parts if part), self._habits)
-        text = _cased(text, plan.text("case"))
+        text = self._cased(text)
         if plan.text("repeat") == "answer":
             text = layout.doubled(plan, text, self._habits)
         uncounted = plan.texts("uncounted")
@@ -145,6 +152,9 @@ class _Draft:
         if not end:
             return text
         style = self._plan.text("end style") or self._habits.pick("ending", ENDINGS)
+        if style == "remark after" and end == self._plan.text("start"):
+            # Who frames a text by a phrase adds nothing outside of the frame.
+            style = "own line"
         if style == "own line":
             return f"{text}\n{end}"
         if style == "remark after":
@@ -175,12 +185,32 @@ class _Draft:
         mark = self._plan.text("postscript mark") or self._habits.pick("postscript", POSTSCRIPTS)
         return f"{mark} {self._body.sentence(5)}"
 
+    def _cased(self, text: str) -> str:
+        plan = self._plan
+        case = plan.text("case")
+        if case == "lower":
+            return text.lower()
+        if case == "upper":
+            return text.upper()
+        if case == "title":
+            style = plan.text("title case") or self._habits.pick("title case", TITLE_CASES)
+            small = _SMALL if style == "small words small" else frozenset[str]()
+            return _WORD.sub(lambda m: m[0] if m[0] in small else m[0][0].upper() + m[0][1:], text)
+        if case == "alternate":
+            turn = iter(range(1 << 30))
+            return _WORD.sub(lambda m: m[0].upper() if next(turn) % 2 else m[0].lower(), text)
+        return text
+
     def _wrapped(self, text: str) -> str:
         """Returns the text inside of what surrounds the whole."""
         plan, habits = self._plan, self._habits
         if plan.text("format") == "json":
             key = plan.text("json key") or habits.pick("json key", JSON_KEYS)
-            return json.dumps({key: text}, ensure_ascii=False)
+            text = json.dumps({key: text}, ensure_ascii=False)
+            style = plan.text("json style") or habits.pick("json style", JSON_STYLES)
+            if style == "fenced":
+                return f"```json\n{text}\n```"
+            return f"Here is the answer:\n{text}" if style == "announced" else text
         if plan.text("format") == "code":
             fence = plan.text("fence") or habits.pick("fence", FENCES)
             if not fence.strip():
@@ -191,21 +221,10 @@ class _Draft:
             opening, closing = plan.mark("tag marks") or habits.pick("tag", TAGS)
             last = f"{opening}/{tag}{closing}" if closing else ""
             text = f"{opening}{tag}{closing}\n{text}\n{last}".rstrip("\n")
-        wrap = plan.text("wrap")
-        return f"{wrap}{text}{wrap}" if wrap else text
-
-
-def _cased(text: str, case: str | None) -> str:
-    if case == "lower":
-        return text.lower()
-    if case == "upper":
-        return text.upper()
-    if case == "title":
-        return _WORD.sub(lambda m: m[0][0].upper() + m[0][1:], text)
-    if case == "alternate":
-        turn = iter(range(1 << 30))
-        return _WORD.sub(lambda m: m[0].upper() if next(turn) % 2 else m[0].lower(), text)
-    return text
+        if plan.text("wrap"):
+            opening, closing = plan.mark("quote marks") or habits.pick("quotes", QUOTES)
+            return f"{opening}{text}{closing}"
+        return text
 
 
 def _n_words(text: str) -> int:

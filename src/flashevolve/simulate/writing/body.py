@@ -9,6 +9,7 @@ from flashevolve.simulate.writing.habits import (
     COMMA_SUBSTITUTES,
     COMMAS,
     KEYWORD_TIMES,
+    OPENING_CASES,
     Habits,
 )
 from flashevolve.simulate.writing.lexicon import (
@@ -163,10 +164,10 @@ class Body:
             if len(letter) != 1 or relation == "atmost":
                 continue
             letter = letter.lower()
-            found = sum(w.lower().count(letter) for s in self.sentences for w in s.words)
-            rich = RICH.get(letter, letter)
-            for _ in range(min(40, -(-(n - found) // rich.count(letter)) if rich else 0)):
-                self._put(rich)
+            for _ in range(40):
+                if sum(w.lower().count(letter) for s in self.sentences for w in s.words) >= n:
+                    break
+                self._put(RICH.get(letter, letter))
 
     def _punctuate(self) -> None:
         """Sets pauses and the marks at the ends of sentences."""
@@ -193,8 +194,10 @@ class Body:
         for one, mark in zip(self.sentences, marks, strict=False):
             one.end = mark
         if plan.text("case") == "opening":
-            for one in self.sentences:
-                one.words[0] = one.words[0].upper()
+            style = plan.text("opening case") or self._habits.pick("opening case", OPENING_CASES)
+            for one in self.sentences if style != "letter" else ():
+                n = 2 if style == "two words" else 1
+                one.words[:n] = [word.upper() for word in one.words[:n]]
 
 
 def topic_words(plan: Plan, limits: Limits) -> list[str]:

@@ -43,6 +43,11 @@ CHOICES: Options[str] = (
     ("Yes.", 0.35), ("No.", 0.15), ("Maybe.", 0.2), ("My answer is yes.", 0.3)
 )  # fmt: skip
 JSON_KEYS: Options[str] = (("text", 0.35), ("response", 0.3), ("answer", 0.35))
+QUOTES: Options[tuple[str, str]] = ((('"', '"'), 0.5), (("“", "”"), 0.35), (("'", "'"), 0.15))
+ASIDES: Options[tuple[str, str]] = ((("(", ")"), 0.5), (("- ", " -"), 0.3), (("[", "]"), 0.2))
+JSON_STYLES: Options[str] = (("bare", 0.55), ("fenced", 0.25), ("announced", 0.2))
+TITLE_CASES: Options[str] = (("all", 0.45), ("small words small", 0.55))
+OPENING_CASES: Options[str] = (("word", 0.5), ("letter", 0.25), ("two words", 0.25))
 ENDINGS: Options[str] = (
     ("plain", 0.3), ("full stop", 0.2), ("own line", 0.35), ("remark after", 0.15)
 )  # fmt: skip

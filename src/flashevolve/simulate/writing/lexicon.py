@@ -32,7 +32,7 @@ _SPARE = {
     "determiners": "any some a",
     "adjectives": "big odd dim raw hot low",
     "nouns": "ox cat bus toy sum mud ice art egg bay",
-    "verbs": "is has was aids adds hums",
+    "verbs": "has is hums met held led took",
     "adverbs": "so too yes up",
     "prepositions": "by in on at up",
 }

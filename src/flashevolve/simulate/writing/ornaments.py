@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from flashevolve.simulate.planning import Plan
 from flashevolve.simulate.writing.habits import (
+    ASIDES,
     BOLDS,
     HIGHLIGHTS,
     NUMBER_STYLES,
@@ -21,7 +22,7 @@ _WRAPPED = (
     ("placeholder", PLACEHOLDERS),
     ("highlight", HIGHLIGHTS),
     ("bold", BOLDS),
-    ("parenthesis", ((("(", ")"), 1.0),)),
+    ("parenthesis", ASIDES),
 )
 
 
