@@ -20,8 +20,8 @@ from tests.simulate.test_gepa_prompts import CERTAIN, LESSON, OLD, records
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    dspy = pytest.importorskip("dspy")
-    proposals = pytest.importorskip("dspy.teleprompt.gepa.instruction_proposal")
+    dspy: Any = pytest.importorskip("dspy")
+    proposals: Any = pytest.importorskip("dspy.teleprompt.gepa.instruction_proposal")
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 

@@ -22,7 +22,7 @@ CERTAIN = TextReader(
         over_specific_rate=0,
         omission_rate=0,
         misread_rate=0,
-    )  # fmt: skip
+    )
 )
 OLD = "Answer the request.\nBe kind."
 RULE = 'Each bullet line must begin with "* "; 0 such lines were found.'
@@ -49,7 +49,7 @@ def prompt(shown: Sequence[Mapping[str, Any]], template: str | None = None, old:
 
 def proposed(text: str, draw: int = 1) -> str:
     reply = CERTAIN.answer([user(text)], random.Random(draw))
-    return InstructionProposalSignature.output_extractor(reply)["new_instruction"]
+    return str(InstructionProposalSignature.output_extractor(reply)["new_instruction"])
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

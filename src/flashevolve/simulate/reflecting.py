@@ -1,8 +1,8 @@
 """Reflecting: a new text of instructions from the current one and what feedback says.
 
 The reflector sees the old text and some examples, and nothing else. It keeps most of the old
-statements and takes up one to three lessons, those of many traces more often. Where it finds none it
-mutates blindly: it turns something that one request said into advice.
+statements and takes up one to three lessons, those of many traces more often. Where it finds none
+it mutates blindly: it turns something that one request said into advice.
 """
 
 import random
