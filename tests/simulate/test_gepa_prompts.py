@@ -9,21 +9,12 @@ from gepa.optimize_anything import optimize_anything_reflection_prompt_template
 from gepa.strategies.instruction_proposal import InstructionProposalSignature
 
 from flashevolve.llm.messages import user
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
 from flashevolve.simulate.roles import current_text, infer_role
+from tests.simulate.instructing import FLAWLESS
 
-CERTAIN = TextReader(
-    ReaderParameters(
-        vague_rate=0,
-        wrong_rate=0,
-        overreach_rate=0,
-        over_specific_rate=0,
-        omission_rate=0,
-        misread_rate=0,
-    )
-)
+CERTAIN = TextReader(FLAWLESS)
 OLD = "Answer the request.\nBe kind."
 RULE = 'Each bullet line must begin with "* "; 0 such lines were found.'
 LESSON = 'When the request speaks of bullet: each bullet line must begin with "* ".'

@@ -5,39 +5,36 @@ import pytest
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.reflecting import reflect, rewrite
+from tests.simulate.instructing import FLAWLESS
 
 REQUEST = "Describe a tram. Avoid commas."
 FEEDBACK = "The answer must contain no commas and no semicolons; it has 3."
 FAILED = Trace(REQUEST, "a, b", FEEDBACK)
-CERTAIN = ReaderParameters(
-    vague_rate=0, wrong_rate=0, overreach_rate=0, over_specific_rate=0, omission_rate=0,
-    misread_rate=0,
-)  # fmt: skip
 
 
 def test_a_lesson_is_added_to_the_old_text() -> None:
-    assert reflect("Be kind.", [FAILED], random.Random(1), CERTAIN).text == (
+    assert reflect("Be kind.", [FAILED], random.Random(1), FLAWLESS).text == (
         "Be kind.\nWhen the request speaks of commas: the answer must contain no commas and no "
         "semicolons."
     )
 
 
 def test_a_known_lesson_is_not_said_twice() -> None:
-    once = reflect("Be kind.", [FAILED], random.Random(1), CERTAIN).text
-    assert reflect(once, [FAILED], random.Random(2), CERTAIN).text == once
+    once = reflect("Be kind.", [FAILED], random.Random(1), FLAWLESS).text
+    assert reflect(once, [FAILED], random.Random(2), FLAWLESS).text == once
 
 
 @pytest.mark.parametrize("feedback", ["", "Its punctuation is fine."])
 def test_without_a_lesson_the_mutation_is_blind(feedback: str) -> None:
     shown = [Trace(REQUEST, "a, b", feedback)]
-    new = reflect("Be kind.", shown, random.Random(1), CERTAIN).text.splitlines()
+    new = reflect("Be kind.", shown, random.Random(1), FLAWLESS).text.splitlines()
     assert new[0] == "Be kind."
     assert new[1] in ("Describe a tram.", "Avoid commas.")
 
 
 def test_without_examples_a_reflection_teaches_nothing() -> None:
     for k in range(50):
-        assert reflect("Be kind.", [], random.Random(k), CERTAIN).text == "Be kind."
+        assert reflect("Be kind.", [], random.Random(k), FLAWLESS).text == "Be kind."
 
 
 def test_frequent_failures_are_taken_up_first() -> None:
@@ -45,7 +42,7 @@ def test_frequent_failures_are_taken_up_first() -> None:
         "Describe a tram. Add a title.", "a", 'The title must stand between "<<" and ">>".'
     )
     shown = [FAILED] * 5 + [rare]
-    texts = [reflect("Be kind.", shown, random.Random(k), CERTAIN).text for k in range(100)]
+    texts = [reflect("Be kind.", shown, random.Random(k), FLAWLESS).text for k in range(100)]
     assert sum("semicolons" in t for t in texts) > 1.5 * sum("<<" in t for t in texts)
 
 

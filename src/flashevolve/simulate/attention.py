@@ -60,7 +60,7 @@ class ReaderParameters:
         reader listens to (support, anchoring) and how much it varies (fickleness) are
         dispositions, neither better nor worse, and stay. Raises ValueError unless strength > 0.
         """
-        if not strength > 0:
+        if not 0 < strength < math.inf:
             raise ValueError(f"strength must be above 0, got {strength:g}; 1 = as the world says")
         capacity = max(1, round(self.capacity_statements * strength))
         rates = {name: _at_odds(getattr(self, name), 1 / strength) for name in ERROR_RATES}

@@ -8,6 +8,7 @@ may well speak of JSON or of backticks.
 import json
 import random
 import re
+from collections.abc import Collection
 
 from flashevolve.replies.fences import fence
 from flashevolve.simulate.fields import ASIDES
@@ -20,16 +21,22 @@ _WANTS_JSON = re.compile(
 _WANTS_FENCE = re.compile(r"(?i)`{3}|~{3}|\bfenced?\b|\bbackticks?\b|\bcode block")
 
 
-def wrap(text: str, aside: str, prompt: Prompt, rng: random.Random) -> str:
-    """Returns the reply that holds `text`; `aside` is said where the form leaves room for it."""
+def wrap(text: str, aside: str, prompt: Prompt, shown: Collection[str], rng: random.Random) -> str:
+    """Returns the reply that holds `text`.
+
+    `aside` is said where the form leaves room for it; `shown` are the texts that the prompt is
+    about.
+    """
     if prompt.fields is not None:
         return prompt.fields.render(text, aside, rng)
+    lines = {line for one in shown for line in one.splitlines()}
     # The end of a prompt may be the end of an example, which counts for less than its own words.
     for said in (prompt.says, prompt.tail):
-        if keys := _json_keys(said, prompt):
+        own = "\n".join(line for line in said.splitlines() if line not in lines)
+        if keys := _json_keys(own, prompt):
             values = {key: aside if key in ASIDES else text for key in keys}
             return json.dumps(values, ensure_ascii=False)
-        if _WANTS_FENCE.search(said):
+        if _WANTS_FENCE.search(own):
             return f"{aside}\n\n{fence(text)}"
     return text
 

@@ -37,8 +37,8 @@ _NUMBERED = frozenset(words_of("attempt trial run trace item record instance"))
 """Words that name one of several examples if a number follows."""
 _FILLERS = frozenset(
     words_of(
-        """the a an of what it its was is were be been on by for to this that these about with and
-        how system assistant model ai user one each s could better should"""
+        """the an of what it its was is were be been on by for to this that these about with and
+        how system assistant model ai user one each could better should"""
     )
 )
 _ABOUT = re.compile(r"\b(?:said|told|noted|thought|found) (?:about|of|on)\b")
@@ -92,5 +92,5 @@ def _kinds(heading: str) -> frozenset[str]:
 
 
 def _words(heading: str) -> list[str]:
-    found = re.findall(r"[a-z]+", heading.lower())
+    found = re.findall(r"[a-z]{2,}", heading.lower())
     return [w if w in _KIND or not w.endswith("s") else w.removesuffix("s") for w in found]

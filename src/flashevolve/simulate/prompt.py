@@ -62,8 +62,7 @@ class Prompt:
         for part in self.parts:
             if part.text and part.text in shown:
                 continue
-            paragraphs = re.split(r"\n\s*\n", part.outside)
-            said += [*part.path[-1:], *(p for p in paragraphs if p.strip() and p not in shown)]
+            said += [*part.path[-1:], *(p for p in paragraphs(part.outside) if p not in shown)]
         return "\n".join(said)
 
     @property
@@ -71,7 +70,7 @@ class Prompt:
         """Its last paragraph: where prompts say what they want, or else the end of an example."""
         if self.fields is not None:
             return ""
-        return re.split(r"\n\s*\n", self.whole.strip())[-1]
+        return (paragraphs(self.whole) or [""])[-1]
 
 
 def take_apart(messages: Sequence[Message]) -> Prompt:
@@ -86,6 +85,11 @@ def take_apart(messages: Sequence[Message]) -> Prompt:
         return Prompt("\n".join(standing), "\n".join(now), whole, None)
     standing = [fields.objective, *fields.hints, *map(without_markers, earlier)]
     return Prompt("\n".join(standing), "\n".join(fields.inputs.values()), whole, fields)
+
+
+def paragraphs(text: str) -> list[str]:
+    """Returns the parts of a text between blank lines."""
+    return [part for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 def _parts_of_field(name: str, value: str) -> list[Section]:

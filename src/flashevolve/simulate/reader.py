@@ -52,11 +52,12 @@ def respond(mind: Mind, messages: Sequence[Message], rng: random.Random) -> str:
     if role == "repair":
         return mind.repair(prompt, rng)
     if role == "reflect":
-        revision = mind.reflect(current_text(prompt) or "", prompt.traces, rng)
-        return wrap(revision.text, revision.remark, prompt, rng)
+        old = current_text(prompt) or ""
+        revision = mind.reflect(old, prompt.traces, rng)
+        return wrap(revision.text, revision.remark, prompt, [old], rng)
     if role == "merge":
         texts = list(shown_texts(prompt).values())
-        return wrap(mind.merge(texts, rng), f"This joins {len(texts)} texts.", prompt, rng)
+        return wrap(mind.merge(texts, rng), f"This joins {len(texts)} texts.", prompt, texts, rng)
     answer = mind.solve(prompt.standing, prompt.request, rng)
     if prompt.fields is None:
         return answer

@@ -8,7 +8,8 @@ text says is worth a patch. It answers with one JSON object.
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.labels import CURRENT, STALE
@@ -16,6 +17,7 @@ from flashevolve.simulate.lessons import SAME
 from flashevolve.simulate.merging import COMPARING
 from flashevolve.simulate.prompt import Prompt
 from flashevolve.simulate.reflecting import rewrite
+from flashevolve.simulate.roles import VERDICTS
 from flashevolve.simulate.sections import Section
 from flashevolve.simulate.statements import relatedness, split, statement
 
@@ -26,21 +28,46 @@ _NAME = re.compile(r"^\W*(?:component\W+)?([\w./-]+)\W*$", re.IGNORECASE)
 _NAMED = re.compile(r'"components"\s*:\s*\{\s*"([\w./-]+)"')
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """What a reader makes of a stale text beside the current one."""
+
+    n_new: int
+    """Statements that only the stale text seems to have."""
+    n_missing: int
+    """Statements that only the current text seems to have."""
+    both: tuple[str, ...]
+    """A text of both."""
+
+
+Compare = Callable[[Sequence[str], Sequence[str]], Comparison]
+"""Compares the statements of the stale text with those of the current one."""
+
+
 def repair(prompt: Prompt, rng: random.Random, parameters: ReaderParameters) -> str:
     """Returns a JSON object with `verdict`, `reason` and, for a patch, `components`."""
+
+    def compare(old: Sequence[str], now: Sequence[str]) -> Comparison:
+        reach = min(1.0, COMPARING * parameters.capacity_statements / max(1, len(old) + len(now)))
+        new = [said for said in old if not _covered(said, now, reach, rng)]
+        n_missing = sum(not _covered(said, old, reach, rng) for said in now)
+        return Comparison(len(new), n_missing, tuple(rewrite([*now, *new], rng, parameters)))
+
+    return decide(prompt, compare, rng, parameters.wrong_rate)
+
+
+def decide(prompt: Prompt, compare: Compare, rng: random.Random, wrong_rate: float) -> str:
+    """Returns the verdict that comparisons of all components lead to, as a JSON object."""
     named = _NAMED.search(prompt.whole)
     default = named[1] if named and named[1] != "name" else DEFAULT_COMPONENT
     stale, current = (_texts(parts, default) for parts in versions(prompt.parts))
     patched: dict[str, str] = {}
     n_new = n_missing = 0
     for name, text in stale.items():
-        old, now = split(text), split(current.get(name, ""))
-        reach = min(1.0, COMPARING * parameters.capacity_statements / max(1, len(old) + len(now)))
-        new = [said for said in old if not _covered(said, now, reach, rng)]
-        n_new += len(new)
-        n_missing += sum(not _covered(said, old, reach, rng) for said in now)
-        merged = rewrite([*now, *new], rng, parameters)
-        patched[name] = "\n".join(dict.fromkeys(merged)) or text
+        found = compare(split(text), split(current.get(name, "")))
+        n_new += found.n_new
+        n_missing += found.n_missing
+        patched[name] = "\n".join(dict.fromkeys(found.both)) or text
     if n_new == 0:
         verdict, reason = "discard", "The current text already says all of it."
     elif n_missing == 0:
@@ -48,8 +75,8 @@ def repair(prompt: Prompt, rng: random.Random, parameters: ReaderParameters) -> 
     else:
         verdict = "patch"
         reason = f"It adds {n_new} statements and lacks {n_missing} of the current text."
-    if rng.random() < parameters.wrong_rate:
-        verdict = rng.choice([v for v in ("accept", "patch", "discard") if v != verdict])
+    if rng.random() < wrong_rate:
+        verdict = rng.choice([v for v in VERDICTS if v != verdict])
     reply: dict[str, object] = {"verdict": verdict, "reason": reason}
     if verdict == "patch":
         reply["components"] = patched

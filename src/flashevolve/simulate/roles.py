@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from flashevolve.simulate.labels import CURRENT, TEXT
-from flashevolve.simulate.prompt import Prompt
+from flashevolve.simulate.prompt import Prompt, paragraphs
 from flashevolve.simulate.sections import first_block
 
 Role = Literal["answer", "reflect", "repair", "merge"]
@@ -41,7 +41,7 @@ _EXAMPLES = re.compile(
     r"(?i)\b(?:examples?|inputs?|cases?|samples?|tasks?|questions?|attempts?|requests?)\b"
 )
 _SHOWS = re.compile(r"^\s*(?:`{3}|~{3}|#{1,6} |<\w+>|\**[A-Z][\w' ()-]{2,40}\**:)", re.MULTILINE)
-_LAST_WORD = re.compile(r"(?:\b(?:[A-Z]|[ivx]+|first|second|third|one|two|three)\b|\d+)", re.I)
+_MEMBER = re.compile(r"(?:\b(?:[A-Z]|[ivx]+|first|second|third|one|two|three)\b|\d+)", re.I)
 
 
 def infer_role(prompt: Prompt) -> Role:
@@ -93,13 +93,19 @@ def shown_texts(prompt: Prompt) -> Mapping[str, str]:
             stem = _series(part.path[-1])
             if stem is not None:
                 series.setdefault(stem, {})[part.path[-1]] = part.text
-    return max(series.values(), key=len, default={})
+    texts = max(series.values(), key=len, default={})
+    if len(texts) >= 2 and prompt.parts[-1].text in texts.values():
+        # What follows the last text after a blank line belongs to the prompt, as with examples.
+        *others, last = texts
+        n_usual = max(len(paragraphs(texts[name])) for name in others)
+        texts[last] = "\n\n".join(paragraphs(texts[last])[:n_usual])
+    return texts
 
 
 @lru_cache(maxsize=1_024)
 def _series(heading: str) -> str | None:
     """Returns what a heading has in common with others of its series; None = of no series."""
-    stem, n_marks = _LAST_WORD.subn("", heading)
+    stem, n_marks = _MEMBER.subn("", heading.replace("_", " "))
     return " ".join(stem.lower().split()) if n_marks else None
 
 
