@@ -16,7 +16,7 @@ from flashevolve.simulate.reader import TextReader
 from flashevolve.simulate.roles import infer_role
 from flashevolve.workloads.instructions import score
 from tests.simulate.instructing import DATA, ORACLE, SEED, mean
-from tests.simulate.test_gepa_prompts import CERTAIN, LESSON, OLD, records
+from tests.simulate.test_gepa_prompts import CERTAIN, NEW, OLD, records
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -137,7 +137,7 @@ def test_the_proposer_gets_a_new_instruction(adapter: Any, options: Any) -> None
         new = propose({"system": OLD}, {"system": records(3)}, ["system"])
     assert infer_role(take_apart(lm.seen[0])) == "reflect"
     assert len(take_apart(lm.seen[0]).traces) == 3
-    assert new == {"system": f"{OLD}\n{LESSON}"}
+    assert new == {"system": NEW}
 
 
 def test_gepa_of_dspy_runs_and_finds_better_instructions() -> None:
