@@ -41,7 +41,7 @@ def bullets(standing: str, n_draws: int = 300, **knobs: Any) -> Counter[int]:
     """Counts the bullets of many answers to `REQUEST`, all other mistakes switched off."""
     one = TextReader(replace(FLAWLESS, fickleness=1, **knobs))
     asked = [system(standing), user(REQUEST)]
-    replies = [one.answer(asked, random.Random(k)) for k in range(n_draws)]
+    replies = [one.answer(asked, random.Random(f"draw {k}")) for k in range(n_draws)]
     return Counter(len(re.findall(r"(?m)^[-*•+~] ", reply)) for reply in replies)
 
 
