@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow check lint types lock clean bench
+.PHONY: demo test test-slow test-peers check lint types lock clean bench
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -22,6 +22,12 @@ test: $(VENV)/.installed  ## the fast tests
 
 test-slow: $(VENV)/.installed  ## the suites that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# Without their dependencies, which are datasets and torch: only their checkers are imported.
+test-peers: $(VENV)/.installed  ## differential tests against public implementations of IFEval
+	$(BIN)/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
+	$(BIN)/python -m pip install --quiet immutabledict langdetect nltk
+	$(BIN)/python -m pytest -m peers
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
