@@ -104,6 +104,12 @@ def test_the_page_of_all_keys_is_up_to_date() -> None:
     assert written == made, "run python docs/make_configuration.py"
 
 
+def test_the_table_of_instructions_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_instructions.py"))["page"]()
+    written = (ROOT / "docs" / "instructions.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_instructions.py"
+
+
 @pytest.mark.parametrize("name", flashevolve.__all__)
 def test_every_public_name_is_explained(name: str) -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
