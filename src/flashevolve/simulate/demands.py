@@ -39,7 +39,7 @@ _GRAMMAR = (
     places,
     inclusions,
 )
-_GENERIC = re.compile(r"\b(?:every|if|when|whenev|wher|alway)\b")
+_GENERIC = re.compile(r"\b(?:every|if|when|whenever|wher|alway)\b")
 _CREATING = re.compile(
     r"^(?:please |alway )?(?:(?:add|giv|provid|append|writ|include|us|use|format|return|draw|answer"
     r"|put|wrap|signature)\b (?:it |(?:the |your )?(?:wrap )?(?:answer |text )?)?(?:a|an|1|as|with|in|"
@@ -65,7 +65,7 @@ def understand(said: Statement) -> Reading:
     condition, text = condition_of(said.normal)
     demands = [
         demand
-        for clause in clauses(text, said.literals)
+        for clause in clauses(text, said.literals, condition)
         for part in _GRAMMAR
         for demand in part(clause)
     ]

@@ -115,7 +115,7 @@ def statement(text: str) -> Statement:
     for token in _TOKEN.findall(normal):
         if token in NUMBERS:
             tokens.append(str(NUMBERS[token]))
-        elif token in ORDINALS or token[-1:].isalpha() and token[0].isdigit():
+        elif token in ORDINALS or (token[0].isdecimal() and token[-1].isalpha()):
             tokens.append(f"nth{ORDINALS.get(token) or int(token[:-2])}")
         elif token[0].isalpha():
             root = token if token in KEPT else stem(token)

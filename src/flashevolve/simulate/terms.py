@@ -38,8 +38,8 @@ SIGNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
         (r"(?:hyphen|dash)(?:es|s)?", ("-",)),
         (rf"{_THREE} (?:backtick|back tick)s?", ("```",)),
         (r"(?:backtick|back tick)s?", ("`",)),
-        (rf"{_TWO} hash(?:es| signs| marks)?\b", ("##",)),
-        (r"hash (?:sign|mark)s?|pound signs?", ("#",)),
+        (rf"{_TWO} (?:hash(?:es| signs| marks)?|(?:number|pound) signs)\b", ("##",)),
+        (r"hash (?:sign|mark)s?|(?:pound|number) signs?", ("#",)),
         (r"greater[- ]than signs?", (">",)),
         (r"vertical bars?|\bpipes\b|pipe characters?", ("|",)),
         (r"underscores?", ("_",)),
@@ -195,7 +195,7 @@ TOPICS = {
 """Concepts that differ in a demand and are one as a subject."""
 
 FAINT = frozenset(
-    words_of("avoid include wrap alone count times exclude nothing every name")
+    words_of("avoid include wrap alone count times exclude nothing every after name")
 )
 """Concepts that say what to do and not with what."""
 
@@ -206,7 +206,8 @@ STOP = words_of(
     mentions say says use using used write put make give given get text output user task there one
     so then than which what who will can very only just both atleast atmost exactly place stand
     keep set want wants please always while from about into such own kind speak
-    speaks pay attention morethan lessthan was were found none written stands such like sign"""
+    speaks pay attention morethan lessthan was were found none written stands such like sign else
+    even either also too"""
 )
 """Words that say little about what a statement is about."""
 

@@ -49,6 +49,7 @@ _PLAIN = re.compile(
     r" (?:\w+ )?(?:part|phras|phrase|thing|plac|passag|span|term|item|entry|point|element|piec|expression)\b"
 )
 """Nouns that do not say what is counted."""
+_TRAILING = re.compile(r"(?: (?!and\b|with\b|by\b)[a-z]+){1,2} (atleast|atmost)\b")
 _NO_AMOUNT = re.compile(r" mor\b| of (?:the|thes|thos|them)\b|(?: more)? line @\d| line for every")
 """What follows a number that counts no part of the text."""
 _CONJUNCTION = re.compile(r" (?:and|but|then|,) (?=[a-z]+ )|(?<![\w@])\d+\b")
@@ -74,14 +75,17 @@ def amounts(clause: Clause) -> Iterator[Demand]:
             continue
         unit = _unit(phrase) or ("" if phrase.strip() else _subject(clause, before))
         unit = _styled(clause, unit, phrase, before, text[found.end("n") :])
-        if unit and not (_NO_AMOUNT.match(found["of"]) or before.endswith("on ")):
+        if unit and not (_NO_AMOUNT.match(found["of"]) or before.endswith(("on ", "separate "))):
             yield from _of_unit(clause, relation, n, unit, before, text[found.end("n") :])
     if clause.has("paragraph") and (total := clause.says(r"\bparagraph \d+ of (\d+)\b")):
         yield Demand("exactly paragraph", int(total[1]))
 
 
 def _relation(found: re.Match[str], clause: Clause, before: str) -> tuple[str, int]:
-    relation, n = found["before"] or found["after"] or "exactly", int(found["n"])
+    relation, n = found["before"] or found["after"] or "", int(found["n"])
+    if not relation:
+        trailing = _TRAILING.match(found["of"])
+        relation = trailing[1] if trailing else "exactly"
     forbidden = re.search(r"\bavoid\b", before) is not None
     if relation == "morethan":
         return ("atmost", n) if forbidden else ("atleast", n + 1)

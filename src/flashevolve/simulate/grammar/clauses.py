@@ -32,13 +32,14 @@ PARTS = (
 UNITS = "word letter sentence paragraph line".split()
 """Parts that every text has."""
 
+_PLACES = frozenset({"start", "end", "last", "first", "phrase"})
 LITERAL = re.compile(r"@(\d+)")
 _REJECTED = re.compile(
     r" (?:(?:and|but|,) avoid|instead of|rather than) (?:with |use |a |an |the )*@\d+"
 )
 """A literal that is named only to say what is not meant."""
 _CONDITION = re.compile(
-    r"^(?:(?:when|if|whenev|wher|onc)\b|(?:for|in|with)\b(?! (?:the |your )?(?:every|answer|respons))"
+    r"^(?:(?:when|if|whenever|wher|onc)\b|(?:for|in|with)\b(?! (?:the |your )?(?:every|answer|respons))"
     r"(?![^,:]*\d))([^,:]*)[,:]\s*"
 )
 _DUTY = r"(?:must|should|need|shall|requir)"
@@ -124,9 +125,13 @@ def condition_of(text: str) -> tuple[str, str]:
     return (match[1], text[match.end() :]) if match and text[match.end() :] else ("", text)
 
 
-def clauses(text: str, literals: tuple[str, ...]) -> Iterator[Clause]:
-    """Yields the clauses of a normalised text that ask for something."""
-    subject = ""
+def clauses(text: str, literals: tuple[str, ...], condition: str = "") -> Iterator[Clause]:
+    """Yields the clauses of a normalised text that ask for something.
+
+    A clause without a subject of its own speaks about what the condition names.
+    """
+    parts = [word for word in condition.split() if word in PARTS]
+    subject = " ".join(parts[:1] or [word for word in condition.split() if word in _PLACES])
     named = ""
     for piece in _pieces(_REJECTED.sub("", text)):
         if named and "@" not in piece and re.search(r"\bsam\b", piece):

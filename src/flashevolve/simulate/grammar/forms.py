@@ -128,7 +128,7 @@ def repetitions(clause: Clause) -> Iterator[Demand]:
     ):
         if not clause.any("keyword", "word", "letter"):
             yield Demand("repeat", "answer")
-    if clause.says(r"\b2 variants\b") and not clause.negative:
+    if clause.says(r"(?<!separate )\b2 variants\b") and not clause.negative:
         yield Demand("variants", 2)
     if clause.says(r"\b(?:1 of|option|choos|pick)\b") and len(clause.shown) >= 2:
         yield Demand("choice", "asked")

@@ -140,13 +140,13 @@ def _edges(clause: Clause) -> Iterator[Demand]:
             "alone", "separate", "nothing"
         ):
             yield Demand("end style", "own line")
-        elif clause.says(r"\bnothing (?:els )?after\b"):
+        elif clause.says(r"\bnothing (?:els |may |must |should )*after\b"):
             yield Demand("end style", "plain")
         return
     if starts and not (ends and clause.says(r"\blast\b.*\bstart")):
         yield Demand("start", clause.spelled[0])
     if ends:
-        if clause.says(r"\blast word\b|\bend (?:with|in|on|by) (?:the )?word\b"):
+        if clause.says(r"\blast word\b"):
             yield Demand("last word", clause.spelled[0])
         else:
             yield Demand("end", clause.spelled[-1 if starts else 0])
