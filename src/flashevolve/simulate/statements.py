@@ -71,7 +71,12 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-_CONCEPTS = {(word if word in KEPT else stem(word)): name for name, words in THESAURUS.items() for word in words.split()}
+_CONCEPTS = {stem(word): word for word in KEPT} | {
+    form: name
+    for name, words in THESAURUS.items()
+    for word in words.split()
+    for form in (word, stem(word))
+}
 _STOP_STEMS = frozenset(stem(word) for word in STOP) | frozenset(STOP)
 
 

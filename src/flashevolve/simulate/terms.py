@@ -65,7 +65,7 @@ PHRASES = _patterns(
     (r"\b(?:do|does|did|is|are|must|may|should|can|could)(?: not|n't)\b|\bcannot\b", "not"),
     (r"\b(?:leave|leaves|leaving) out\b|\bfree of\b|\bdo without\b|\bstay away from\b", "avoid"),
     (
-        r"^number (?=(?:\w+ ){1,2}(?:points?|items?|steps?|lines?|entr\w+|paragraphs?)\b)",
+        r"^number (?=(?:\w+ ){0,2}(?:points?|items?|steps?|lines?|entr\w+|paragraphs?)\b)",
         "numbered ",
     ),
     (r"\bnon[- ]?(?:empty|blank) lines?\b", "lines"),

@@ -32,7 +32,7 @@ PARTS = (
 UNITS = "word letter sentence paragraph line".split()
 """Parts that every text has."""
 
-_PLACES = frozenset({"start", "end", "last", "first", "phrase"})
+_PLACES = frozenset("start end last first phrase repeat task request prompt".split())
 LITERAL = re.compile(r"@(\d+)")
 _REJECTED = re.compile(
     r" (?:(?:and|but|,) avoid|instead of|rather than) (?:with |use |a |an |the )*@\d+"

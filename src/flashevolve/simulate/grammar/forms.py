@@ -11,7 +11,8 @@ _JSON_ORDER = re.compile(
     r"\b(?:answer|repl\w*|respon\w*|return|output|giv|writ|format|wrap)\b.* json|\bjson (?:only|format)|in json|as json"
 )
 """Orders a JSON object, where a statement with a key may also just speak about one."""
-_WHOLE = ("wrap", "answer", "text", "respons", "repl", "output")
+_STANDING_IN = frozenset({"name", "tag", "x"})
+"""What stands for the name of a tag in a pattern."""
 
 
 def titles(clause: Clause) -> Iterator[Demand]:
@@ -74,6 +75,9 @@ def wraps(clause: Clause) -> Iterator[Demand]:
 def _tags(clause: Clause) -> Iterator[Demand]:
     """A whole text between an opening and a closing tag."""
     named = [m[1] for one in clause.shown if (m := re.fullmatch(r"</?(\w[\w-]*)>", one))]
+    if _STANDING_IN.issuperset(named) and named:
+        yield Demand("tag marks", ("<", ">"))
+        return
     names = named or [one for one in clause.spelled if re.fullmatch(r"[\w-]+", one)]
     if names and clause.shown:
         yield Demand("tag", names[0])
@@ -88,7 +92,8 @@ def formats(clause: Clause) -> Iterator[Demand]:
     shown = clause.shown
     if clause.any("json") and ("key" not in clause.words or _JSON_ORDER.search(clause.text)):
         yield Demand("format", "json")
-        if clause.any("nothing", "only", "pur", "wrap", "bar"):
+        outside = clause.negative and clause.any("before", "after", "outsid")
+        if outside or clause.any("nothing", "only", "pur", "wrap", "bar"):
             yield Demand("json style", "bare")
     if clause.any("key"):
         yield from (Demand("json key", one) for one in shown[:1])

@@ -176,6 +176,7 @@ class _Draft:
         if name:
             mark = plan.text("signature mark")
             mark = habits.pick("signature", SIGNATURES) if mark is None else mark
+            mark = f"{mark} " if mark and not mark.endswith(" ") else mark
             below.append(f"{mark}{name}")
         return below
 
