@@ -45,6 +45,11 @@ QUOTE = re.compile(
 """A literal in quotation marks or backticks; apostrophes inside words do not count."""
 
 
+_BARE = re.compile(
+    r"(?<=\b[Ll]etter )[A-Za-z](?!\w)|\b[A-Z]{4,} (?:[XN]|\d)(?!\w)|(?<=with )P\.(?: ?P\.)? ?S\.?"
+)
+"""What is named literally without quotation marks: a letter, a label, an abbreviation."""
+
 _MARKER = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)")
 _BREAK = re.compile(r"(?<=[.!?])(?<![ .\x00][A-Za-z]\.)\s+(?=[^a-z\s])")
 
@@ -109,7 +114,8 @@ def statement(text: str) -> Statement:
         literals.append(found)
         return f" @{len(literals) - 1} "
 
-    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text).lower()
+    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text)
+    normal = _BARE.sub(lambda m: mask(m[0]), normal).lower()
     for pattern, signs in SIGNS:
         for sign in dict.fromkeys(pattern.findall(normal)):
             normal = normal.replace(sign, "".join(map(mask, signs or (sign,))))

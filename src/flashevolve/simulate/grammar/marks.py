@@ -39,7 +39,11 @@ def mirror(opening: str) -> str:
 
 def marks(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for marks of parts."""
-    if clause.any("blankline") and clause.any("paragraph") and not clause.says(r"blankline avoid|avoid (?:by )?blankline"):
+    if (
+        clause.any("blankline")
+        and clause.any("paragraph")
+        and not clause.says(r"blankline avoid|avoid (?:by )?blankline")
+    ):
         yield Demand("paragraph separator", "")
     if clause.any("parenthesis") and not clause.negative:
         yield Demand("parenthesis marks", ("(", ")"))
