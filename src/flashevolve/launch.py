@@ -33,6 +33,7 @@ def settings_from(
     run_dir: str | Path | None = None,
     concurrency: int = 64,
     limits: Mapping[str, Any] | None = None,
+    staleness: Mapping[str, Any] | None = None,
     input: str = "input",
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
@@ -54,6 +55,7 @@ def settings_from(
         },
         "budget": budget if budget is not None else {},
         "limits": {"concurrency": concurrency, **(limits or {})},
+        "staleness": dict(staleness or {}),
         "run": {} if run_dir is None else {"dir": str(Path(run_dir).absolute())},
     }
     if isinstance(models, Mapping):
@@ -164,8 +166,8 @@ def optimize(
         run_dir: where the run lives; an existing one is resumed. None = a new one in `runs/`.
         concurrency: requests in flight on one account, at most.
         id_field: field of an example that names it.
-        options: `input`, `failure_score`, `perfect_score`, `metered`, and `limits`, more of the
-            configuration's table of that name, such as `{"threads": 8, "retries": 2}`.
+        options: `input`, `failure_score`, `perfect_score`, `metered`, and the configuration's
+            tables `limits` and `staleness`, such as `{"threads": 8}` and `{"delta_max": 4}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.
