@@ -36,6 +36,7 @@ def settings_from(
     input: str = "input",
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
+    replicas: int = 1,
     metered: bool | None = None,
     has_run: bool = False,
 ) -> Settings:
@@ -50,6 +51,7 @@ def settings_from(
             "input": input,
             "failure_score": failure_score,
             "perfect_score": perfect_score,
+            "replicas": replicas,
             "metered": (not has_run) if metered is None else metered,
         },
         "budget": budget if budget is not None else {},
@@ -164,7 +166,7 @@ def optimize(
         run_dir: where the run lives; an existing one is resumed. None = a new one in `runs/`.
         concurrency: requests in flight on one account, at most.
         id_field: field of an example that names it.
-        options: `input`, `failure_score`, `perfect_score`, `metered`, and `limits`, more of the
+        options: `input`, `failure_score`, `perfect_score`, `replicas`, `metered`, and `limits`, more of the
             configuration's table of that name, such as `{"threads": 8, "retries": 2}`.
 
     Raises:

@@ -20,6 +20,9 @@ FREE_MODEL_KEYS = (
 )
 FREE_DATA_KEYS = ("train", "val", "test", "path")
 
+ADDED_LATER: Mapping[tuple[str, ...], Any] = {("task", "replicas"): 1}
+"""Keys that a run of an older version did not record, each with the value that it had."""
+
 _ABSENT = object()
 
 
@@ -32,7 +35,7 @@ def compare(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def _fixed(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for path, value in _leaves(tree):
-        if not _free(path):
+        if not _free(path) and ADDED_LATER.get(path, _ABSENT) != value:
             yield ".".join(path), json.dumps(value, sort_keys=True)
 
 

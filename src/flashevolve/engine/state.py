@@ -53,10 +53,12 @@ class InFlight:
         seen = self.visits.get(self.stage, 0)
         return seen if self.taken else seen + 1
 
-    def still_needed(self, needs: Needs) -> Needs:
-        """Leaves out what the visit had evaluated before a process died: it is in the journal."""
-        if not self.n_prepaid:
-            return needs
+    def still_needed(self, needs: Needs, replicas: int) -> Needs:
+        """Returns what the budget has yet to grant.
+
+        What the visit had evaluated before a process died is in the journal, and left out.
+        """
+        needs = needs.booked(replicas)
         return replace(needs, metric_calls=max(0, needs.metric_calls - self.n_prepaid))
 
 
