@@ -72,3 +72,10 @@ def test_nothing_differs_from_itself_and_differences_are_mutual(
     a, b = dump(resolve(one, "/base")), dump(resolve(other, "/base"))
     assert compare(a, a) == []
     assert set(compare(a, b)) == set(compare(b, a))
+
+
+def test_a_run_from_before_there_were_replicas_had_one() -> None:
+    before, one, two = (recorded(c) for c in ({}, {}, {"task": {"replicas": 2}}))
+    del before["task"]["replicas"]
+    assert compare(before, one) == compare(one, before) == []
+    assert compare(before, two) == compare(one, two) == ["task.replicas"]

@@ -261,7 +261,5 @@ def test_a_sweep_of_replicas_that_is_killed_anywhere_ends_the_same() -> None:
         bench.store = cut(whole, n_records)
         assert state_that_matters(bench.run()) == expected
         check_nothing_is_asked_twice(bench)
-        keys = [
-            (o.artifact, o.example, o.replica) for o in bench.store.events(ev.OutcomeRecorded)
-        ]
+        keys = [(o.artifact, o.example, o.replica) for o in bench.store.events(ev.OutcomeRecorded)]
         assert len(keys) == len(set(keys))

@@ -97,6 +97,8 @@ class RunState:
         """The largest reservation that a request has made."""
         self.limits_in_use: dict[str, int] = {}
         self.tests: dict[str, ev.TestScored] = {}
+        self.test_scores: dict[str, dict[str, list[float]]] = {}
+        """Artifact hash -> test example id -> the score of each replica."""
         self.drain: ev.DrainStarted | None = None
         self.ended: ev.RunEnded | None = None
 
@@ -148,6 +150,9 @@ class RunState:
         flight = self.in_flight.get(event.ticket)
         if flight is not None:
             flight.n_recorded += 1
+        if event.split == "test" and not event.fresh:
+            by_example = self.test_scores.setdefault(event.artifact, {})
+            by_example.setdefault(event.example, []).append(event.score)
         if event.usage != Usage():
             # Nobody could reserve it: user code tells what it spent when it is spent.
             used: Amounts = {"tokens": event.usage.tokens, "usd": event.usage.usd}
@@ -321,6 +326,10 @@ class RunState:
             "worst_call": dict(self.worst_call),
             "limits_in_use": dict(self.limits_in_use),
             "tests": {which: asdict(test) for which, test in self.tests.items()},
+            "test_scores": {
+                artifact: {example: list(scores) for example, scores in by_example.items()}
+                for artifact, by_example in self.test_scores.items()
+            },
             "drain": asdict(self.drain) if self.drain else None,
             "ended": asdict(self.ended) if self.ended else None,
             "ledger": self.ledger.dump(),
@@ -355,6 +364,10 @@ class RunState:
         state.worst_call = dict(data["worst_call"])
         state.limits_in_use = dict(data["limits_in_use"])
         state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
+        state.test_scores = {
+            artifact: {example: list(scores) for example, scores in by_example.items()}
+            for artifact, by_example in data["test_scores"].items()
+        }
         state.drain = ev.DrainStarted(**data["drain"]) if data["drain"] else None
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])
