@@ -166,8 +166,9 @@ def optimize(
         run_dir: where the run lives; an existing one is resumed. None = a new one in `runs/`.
         concurrency: requests in flight on one account, at most.
         id_field: field of an example that names it.
-        options: `input`, `failure_score`, `perfect_score`, `replicas`, `metered`, and `limits`, more of the
-            configuration's table of that name, such as `{"threads": 8, "retries": 2}`.
+        options: `input`, `failure_score`, `perfect_score`, `metered`; `replicas`, the times that
+            each example of validation and test is run; and `limits`, more of the configuration's
+            table of that name, such as `{"threads": 8, "retries": 2}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.
