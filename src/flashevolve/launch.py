@@ -37,6 +37,7 @@ def settings_from(
     input: str = "input",
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
+    replicas: int = 1,
     metered: bool | None = None,
     has_run: bool = False,
 ) -> Settings:
@@ -51,6 +52,7 @@ def settings_from(
             "input": input,
             "failure_score": failure_score,
             "perfect_score": perfect_score,
+            "replicas": replicas,
             "metered": (not has_run) if metered is None else metered,
         },
         "budget": budget if budget is not None else {},
@@ -166,8 +168,9 @@ def optimize(
         run_dir: where the run lives; an existing one is resumed. None = a new one in `runs/`.
         concurrency: requests in flight on one account, at most.
         id_field: field of an example that names it.
-        options: `input`, `failure_score`, `perfect_score`, `metered`, and the configuration's
-            tables `limits` and `staleness`, such as `{"threads": 8}` and `{"delta_max": 4}`.
+        options: `input`, `failure_score`, `perfect_score`, `metered`; `replicas`, the times that
+            each example of validation and test is run; and the configuration's tables `limits` and
+            `staleness`, such as `{"threads": 8}` and `{"delta_max": 4}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.
