@@ -17,6 +17,7 @@ from typing import ClassVar, Protocol
 
 from flashevolve.llm.errors import Truncated
 from flashevolve.llm.messages import Message, Reply, Request
+from flashevolve.simulate.batching import FirstToken
 from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
 from flashevolve.simulate.prefix import count_tokens, prefix_blocks, text_of
 from flashevolve.simulate.serving import ServingModel
@@ -70,14 +71,14 @@ class SimulatedModel:
             reader = built_in
         return cls(reader, shared[preset], world.lengths, name=preset)
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request, on_first_token: FirstToken | None = None) -> Reply:
         """Answers one request; raises `Truncated` if the answer exceeds `max_output_tokens`."""
         sample = self._sample(request)
         prompt = text_of(request.messages)
         wanted_tokens = draw_tokens(self._lengths, request.messages, sample)
         tokens_out = min(wanted_tokens, request.max_output_tokens)
         tokens_in = count_tokens(prompt)
-        await self._serving.serve(tokens_in, tokens_out, prefix_blocks(prompt))
+        await self._serving.serve(tokens_in, tokens_out, prefix_blocks(prompt), on_first_token)
         reply = Reply(text="", tokens_in=tokens_in, tokens_out=tokens_out, model=self._name)
         if wanted_tokens > tokens_out:
             # Reasoning precedes the answer, so a reply that is cut shows nothing of it.

@@ -7,7 +7,7 @@ An instance belongs to one event loop.
 import asyncio
 from collections.abc import Sequence
 
-from flashevolve.simulate.batching import Batch, Entry, ServingSettings, Timing
+from flashevolve.simulate.batching import Batch, Entry, FirstToken, ServingSettings, Timing
 
 
 class ServingModel:
@@ -29,13 +29,19 @@ class ServingModel:
         return self._batch.n_queued
 
     async def serve(
-        self, input_tokens: int, output_tokens: int, prefix_blocks: Sequence[int] = ()
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        prefix_blocks: Sequence[int] = (),
+        on_first_token: FirstToken | None = None,
     ) -> Timing:
         """Returns when the last token is there; cancellation frees the sequence."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Timing] = loop.create_future()
         self._settle(self._batch.advance(loop.time()))
-        entry = self._batch.submit(input_tokens, output_tokens, prefix_blocks, future)
+        entry = self._batch.submit(
+            input_tokens, output_tokens, prefix_blocks, future, on_first_token
+        )
         self._arm(loop)
         try:
             return await future
