@@ -96,7 +96,7 @@ class Model(metaclass=OneLine):
 
     name: Name
     """The model's name: as the endpoint knows it, or with a provider in front
-    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b)."""
+    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b, sim/hosted-api)."""
     _: KW_ONLY
     base_url: Annotated[str | None, AfterValidator(_endpoint)] = None
     """Address of an OpenAI-compatible endpoint; "" or absent = the provider's own."""
