@@ -37,6 +37,7 @@ def settings_from(
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
     metered: bool | None = None,
+    world: str | Path | None = None,
     has_run: bool = False,
 ) -> Settings:
     """Returns the settings that `optimize`'s arguments describe. Raises `ConfigError`."""
@@ -54,6 +55,7 @@ def settings_from(
         },
         "budget": budget if budget is not None else {},
         "limits": {"concurrency": concurrency, **(limits or {})},
+        "simulation": {} if world is None else {"world": str(Path(world).absolute())},
         "run": {} if run_dir is None else {"dir": str(Path(run_dir).absolute())},
     }
     if isinstance(models, Mapping):
@@ -164,8 +166,9 @@ def optimize(
         run_dir: where the run lives; an existing one is resumed. None = a new one in `runs/`.
         concurrency: requests in flight on one account, at most.
         id_field: field of an example that names it.
-        options: `input`, `failure_score`, `perfect_score`, `metered`, and `limits`, more of the
-            configuration's table of that name, such as `{"threads": 8, "retries": 2}`.
+        options: `input`, `failure_score`, `perfect_score`, `metered`, `world`, a file with a
+            simulated world of your own, and `limits`, more of the configuration's table of that
+            name, such as `{"threads": 8, "retries": 2}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.

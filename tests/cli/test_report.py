@@ -4,6 +4,7 @@ import pytest
 
 from flashevolve.cli.report import counts, duration, money, number, result_lines, score, table
 from flashevolve.rundir import read_result
+from flashevolve.simulate.world import load_world
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,7 @@ def test_a_result_names_the_reason_both_splits_and_what_it_cost(finished: Path) 
     assert lines[2].endswith("4 examples")
     assert lines[3].endswith("3 examples")
     assert "predictions" in lines[4]
+    assert lines[4].endswith(f"({load_world().hash})")
     assert "simulated in" in lines[-1]
 
 

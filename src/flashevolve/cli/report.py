@@ -61,7 +61,7 @@ def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[st
     reason = result["reason"]
     lines = [f"{result['run_id']}: {REASONS.get(reason, reason)}", *_scores(result, sizes)]
     if result["simulated"]:
-        lines.append(SIMULATED_NOTE)
+        lines.append(SIMULATED_NOTE + (f" ({result['world']})" if result["world"] else ""))
     usage = result["usage"]
     time = duration(result["wall_s"]) if result["wall_s"] is not None else ""
     if result["virtual_s"] is not None:

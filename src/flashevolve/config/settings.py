@@ -289,6 +289,14 @@ class Staleness(Table):
     {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
 
 
+class SimulationSettings(Table):
+    """The world in which simulated models answer; real models know nothing of it."""
+
+    world: Path | None = None
+    """TOML file of your own with the parameters of the simulated world; absent = the one that
+    comes with flashevolve. A run is resumed in the world that it was started in."""
+
+
 class RunSettings(Table):
     """Where the run lives. None of it changes what the run does."""
 
@@ -323,6 +331,7 @@ class Settings(Table):
     budget: Budget = Field(default_factory=Budget)
     limits: Limits = Field(default_factory=Limits)
     staleness: Staleness = Field(default_factory=Staleness)
+    simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 
     @property

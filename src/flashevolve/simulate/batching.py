@@ -51,6 +51,7 @@ class Timing:
     queued_s: float
     """Waiting for a slot, and for the prompts before it to be read."""
     prefill_s: float
+    """Reading the prompt; at a hosted API, all that comes before the first token."""
     decode_s: float
 
 
