@@ -114,18 +114,21 @@ def run(seed: int, options: argparse.Namespace, base_url: str | None) -> Side:
 
 def answered(records: list[Record]) -> Iterator[RecordedCall]:
     """Yields what each answered call cost the accelerator, in order of reservation."""
-    usages = {
-        r.event.call: r.event.usage
+    settled = {
+        r.event.call: r.event
         for r in records
         if isinstance(r.event, CallSettled) and r.event.status in ("ok", "truncated")
     }
     for record in records:
         call = record.event
-        if isinstance(call, CallReserved) and call.call in usages:
+        if isinstance(call, CallReserved) and call.call in settled:
             messages = [Message(**message) for message in call.request["messages"]]
+            usage = settled[call.call].usage
             yield RecordedCall(
-                input_tokens=usages[call.call].tokens_in,
-                output_tokens=usages[call.call].tokens_out,
+                input_tokens=usage.tokens_in,
+                output_tokens=usage.tokens_out,
+                max_output_tokens=call.request["max_output_tokens"],
+                latency_s=settled[call.call].latency_s,
                 prefix_blocks=prefix_blocks(text_of(messages)),
             )
 

@@ -39,7 +39,9 @@ def world(*, max_sequences: int = 64, mean_tokens: float = 20.0, sigma: float = 
     lengths = LengthSettings(
         mean_tokens=mean_tokens, sigma_example=0.0, sigma_sample=sigma, max_tokens=1_000_000
     )
-    return replace(load_world(), serving={PRESET: machine}, lengths=lengths)
+    return replace(
+        load_world(), presets={PRESET: machine}, strengths={PRESET: 1.0}, lengths=lengths
+    )
 
 
 def model(of: World) -> SimulatedModel:

@@ -2,6 +2,7 @@ import asyncio
 import json
 import re
 import socket
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -12,6 +13,7 @@ from flashevolve.llm.errors import Fatal, RateLimited, Transient, Truncated
 from flashevolve.llm.http import HTTPModel
 from flashevolve.llm.messages import Reply, Request, system, user
 from flashevolve.simulate.endpoint import Endpoint, listening
+from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.world import load_world
@@ -81,11 +83,12 @@ def events(text: str) -> list[Any]:
     return [json.loads(line.removeprefix("data: ")) for line in lines]
 
 
-def test_our_client_gets_over_http_the_reply_that_a_run_gets_in_virtual_time() -> None:
+@pytest.mark.parametrize("preset", [REAL, "hosted-api"])
+def test_our_client_gets_over_http_the_reply_that_a_run_gets_in_virtual_time(preset: str) -> None:
     asked = request("Write two sentences about tea. Use no commas.", seed=7)
-    with served(Endpoint.from_preset(REAL), time_scale=2000.0) as base_url:
-        over_http = ask(base_url, asked, name=REAL)
-    assert over_http == [run_virtual(SimulatedModel.from_preset(REAL, {}).complete(asked))]
+    with served(Endpoint.from_preset(preset), time_scale=2000.0) as base_url:
+        over_http = ask(base_url, asked, name=preset)
+    assert over_http == [run_virtual(SimulatedModel.from_preset(preset, {}).complete(asked))]
 
 
 def test_without_a_seed_each_answer_is_a_new_sample_and_each_endpoint_gives_the_same() -> None:
@@ -193,6 +196,28 @@ def test_a_rate_limit_without_a_hint_gives_none() -> None:
         status, headers, _ = chat(base_url, body())
     assert status == 429
     assert not {"retry-after", "retry-after-ms"} & headers.keys()
+
+
+def test_the_limits_of_a_hosted_account_are_real_429s_that_end() -> None:
+    # One request of this size a minute; the next one is turned away until the bucket is full.
+    limits = HostedSettings(
+        first_token_s=1.0,
+        first_token_sigma=0.0,
+        tokens_per_s=100.0,
+        tokens_per_s_sigma=0.0,
+        requests_per_min=1,
+        tokens_per_min=10_000,
+    )
+    hosted = replace(TINY, presets={PRESET: limits})
+    with served(echoing(hosted), time_scale=600.0) as base_url:
+        first, _, _ = chat(base_url, body(max_tokens=100))
+        second, headers, _ = chat(base_url, body(max_tokens=100))
+        too_large, _, told = chat(base_url, body(max_tokens=20_000))
+        while (third := chat(base_url, body(max_tokens=100))[0]) == 429:
+            """A minute is a tenth of a second here."""
+    assert (first, second, third, too_large) == (200, 429, 200, 400)
+    assert 0 < int(headers["retry-after-ms"]) <= 100
+    assert "Lower max_output_tokens" in told["error"]["message"]
 
 
 def test_any_other_failure_is_a_503() -> None:

@@ -61,9 +61,9 @@ def serve(
     from flashevolve.cli.console import say
     from flashevolve.simulate.endpoint import Endpoint
     from flashevolve.simulate.pace import run_paced
-    from flashevolve.simulate.world import WORLD_FILE, load_world
+    from flashevolve.simulate.world import load_world
 
-    world = load_world(world_file or WORLD_FILE)
+    world = load_world(world_file)
     endpoint = Endpoint.from_preset(preset, world=world, seed=seed)
     run_paced(_serve(endpoint, host, port), time_scale)
     say(f"stopped; requests {endpoint.tally}")

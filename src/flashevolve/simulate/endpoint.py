@@ -26,7 +26,7 @@ from typing import Any
 from aiohttp import web
 
 from flashevolve.errors import ConfigError
-from flashevolve.llm.errors import LLMError, RateLimited
+from flashevolve.llm.errors import Fatal, LLMError, RateLimited
 from flashevolve.llm.messages import Reply
 from flashevolve.simulate.answering import Answering, ObservableModel
 from flashevolve.simulate.bodies import Asked, BadRequest, read_body
@@ -247,6 +247,8 @@ def _refusal(
 
 
 def _failure(error: LLMError, time_scale: float) -> web.Response:
+    if isinstance(error, Fatal):
+        return _refusal(400, str(error))
     headers = {}
     hint_s = getattr(error, "retry_after_s", None)
     if hint_s is not None:
