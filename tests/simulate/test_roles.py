@@ -7,14 +7,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flashevolve.algorithms.gepa import prompts
-from flashevolve.llm.messages import assistant, system, user
+from flashevolve.llm.messages import Message, Role, assistant, system, user
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
 from flashevolve.simulate.roles import current_text, infer_role, shown_texts
+from flashevolve.simulate.simple_reader import SimpleReader
+from flashevolve.simulate.statements import words_of
 from flashevolve.templates import fill, template
 from tests.simulate.instructing import (
     DATA,
@@ -207,6 +211,41 @@ def test_a_request_below_a_prompt_with_pasted_examples_is_answered() -> None:
     for example in DATA["test"][:20]:
         prompt = take_apart([system(f"{ORACLE}\n{pasted}"), user(example["request"])])
         assert infer_role(prompt) == "answer"
+
+
+def test_a_prompt_with_solved_examples_and_a_fence_is_no_reflection() -> None:
+    standing = (
+        "# Instructions\nImprove each text. Write it like this:\n```\nShort. Clear.\n```\n"
+        "# Example 1\n## Input\nThe text is long.\n## Output\nIt is long."
+    )
+    assert infer_role(take_apart([system(standing), user("The new text is old.")])) == "answer"
+
+
+WORDS = words_of(
+    """``` ~~~ # ## ### Example 1 Feedback Input: Output: <prompt> </prompt> <feedback> {"a": [ [[
+    ## ]] {a} `a` "a": JSON verdict accept patch merge improve prompts texts 2 B . critique"""
+)
+LINES = (
+    "\n",
+    "\n\n",
+    " ",
+    "[[ ## a ## ]]\n",
+    "[[ ## a ## ]]\n{a}\n",
+    '{\n"b": "{b}"\n}',
+    "a:\n        b",
+    "[[ ## b ## ]]\n{b}\n",
+    "\n```\nBe kind.\n```\n",
+    "\n# Example 1\n## Input\nTrams\n## Feedback\n",
+)
+FRAGMENTS = st.sampled_from([*WORDS, *LINES])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), st.lists(FRAGMENTS))))
+def test_any_conversation_gets_an_answer(turns: list[tuple[Role, list[str]]]) -> None:
+    messages = [Message(role=role, content="".join(said)) for role, said in turns]
+    for reader in (TextReader(), SimpleReader()):
+        once, again = (reader.answer(messages, random.Random(1)) for _ in range(2))
+        assert once == again
 
 
 def test_earlier_turns_are_no_part_of_the_request() -> None:

@@ -6,7 +6,9 @@ from statistics import fmean
 
 import pytest
 
-from flashevolve.llm.messages import system, user
+from flashevolve.llm.messages import Request, system, user
+from flashevolve.simulate.loop import run_virtual
+from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.simple_reader import SimpleReader
 from flashevolve.workloads.instructions import score
 from tests.simulate.instructing import DATA, FLAWLESS, ORACLE, SEED, fenced, reflection_prompt
@@ -72,3 +74,10 @@ def test_merging_holds_no_more_than_the_capacity() -> None:
     texts = ["\n".join(f"Region {k} {n} is there." for k in range(8)) for n in ("north", "south")]
     assert len(CERTAIN.merge(texts[:1], random.Random(1)).splitlines()) == 8
     assert len(CERTAIN.merge(texts, random.Random(1)).splitlines()) == 9
+
+
+def test_a_simulated_model_can_be_given_this_reader() -> None:
+    model = SimulatedModel.from_preset("h100-qwen3-8b", {}, reader=CERTAIN)
+    request = Request(messages=(system(KIND), user("Give exactly 3 bullets.")), seed=1)
+    reply = run_virtual(model.complete(request))
+    assert len(reply.text.splitlines()) == 3
