@@ -18,7 +18,7 @@ from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
 from flashevolve.simulate.roles import current_text, infer_role, shown_texts
 from flashevolve.simulate.simple_reader import SimpleReader
-from flashevolve.simulate.statements import words_of
+from flashevolve.simulate.terms import words_of
 from flashevolve.templates import fill, template
 from tests.simulate.instructing import (
     DATA,

@@ -8,7 +8,7 @@ not. The words are general English for such parts; none belongs to one prompt.
 import re
 from functools import lru_cache
 
-from flashevolve.simulate.statements import words_of
+from flashevolve.simulate.terms import words_of
 
 EXAMPLE, REFERENCE, UPDATE = "example", "reference", "update"
 FEEDBACK, OUTPUT, INPUT = "feedback", "output", "input"
