@@ -112,7 +112,7 @@ def test_without_examples_nothing_is_learnt() -> None:
 
 def test_the_peer_itself_finds_better_instructions_with_the_reader_as_its_models() -> None:
     careful = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0))
-    by_request = {example["request"]: example for example in DATA["train"]}
+    by_request = {example["prompt"]: example for example in DATA["train"]}
     roles: Counter[str] = Counter()
 
     def said(asked: str | list[dict[str, Any]]) -> str:

@@ -79,7 +79,7 @@ def revised(text: str, draw: int, reader: TextReader) -> str:
 
 def headings(old: str, shown: list[Trace]) -> str:
     """The prompt that the reader's other tests use."""
-    examples = [({"request": t.inputs}, t.output, t.feedback) for t in shown]
+    examples = [({"prompt": t.inputs}, t.output, t.feedback) for t in shown]
     return reflection_prompt(old, examples)
 
 
@@ -186,7 +186,7 @@ def test_a_second_try_is_the_same_role() -> None:
 
 
 ANSWERS: Mapping[str, Any] = {
-    "request": DATA["train"][0]["request"],
+    "request": DATA["train"][0]["prompt"],
     "feedback": "Write a note that gives feedback on my example.",
     "verdict": "Accept the patch as JSON.",
     "rewrite": "Rewrite the following text so that it sounds better:\n```\nThe cat sat.\n```",
@@ -205,11 +205,11 @@ def test_a_request_is_answered(text: str, standing: str) -> None:
 
 def test_a_request_below_a_prompt_with_pasted_examples_is_answered() -> None:
     pasted = "\n".join(
-        f"# Example {k}\n## Input\n{e['request']}\n## Output\n{answer(ORACLE, e)}"
+        f"# Example {k}\n## Input\n{e['prompt']}\n## Output\n{answer(ORACLE, e)}"
         for k, e in enumerate(DATA["train"][:5], 1)
     )
     for example in DATA["test"][:20]:
-        prompt = take_apart([system(f"{ORACLE}\n{pasted}"), user(example["request"])])
+        prompt = take_apart([system(f"{ORACLE}\n{pasted}"), user(example["prompt"])])
         assert infer_role(prompt) == "answer"
 
 
@@ -231,9 +231,9 @@ LINES = (
     " ",
     "[[ ## a ## ]]\n",
     "[[ ## a ## ]]\n{a}\n",
+    "[[ ## b ## ]]\n{b}\n",
     '{\n"b": "{b}"\n}',
     "a:\n        b",
-    "[[ ## b ## ]]\n{b}\n",
     "\n```\nBe kind.\n```\n",
     "\n# Example 1\n## Input\nTrams\n## Feedback\n",
 )

@@ -20,13 +20,13 @@ KIND, COUNT, TITLE = "Be kind.", "Count the words.", "Titles are short."
 
 def mean(prompt: str, draw: int = 0) -> float:
     return fmean(
-        score(e, SIMPLE.answer([system(prompt), user(e["request"])], random.Random(draw)))[0]
+        score(e, SIMPLE.answer([system(prompt), user(e["prompt"])], random.Random(draw)))[0]
         for e in DATA["test"]
     )
 
 
 def test_the_same_draw_gives_the_same_answer_and_another_draw_another() -> None:
-    asked = [system(ORACLE), user(DATA["test"][0]["request"])]
+    asked = [system(ORACLE), user(DATA["test"][0]["prompt"])]
     one, same, other = (SIMPLE.answer(asked, random.Random(k)) for k in (1, 1, 2))
     assert one == same != other
 
@@ -45,8 +45,8 @@ def test_the_request_always_wins_over_advice() -> None:
 
 def test_one_lesson_is_learnt_at_a_time() -> None:
     failed = [
-        ({"request": "Describe a tram. Avoid commas."}, "a, b", "Commas must be avoided; 3 found."),
-        ({"request": "Add a title."}, "a", 'The title must stand between "<<" and ">>".'),
+        ({"prompt": "Describe a tram. Avoid commas."}, "a, b", "Commas must be avoided; 3 found."),
+        ({"prompt": "Add a title."}, "a", 'The title must stand between "<<" and ">>".'),
     ]
     prompt = reflection_prompt(KIND, failed)
     texts = [fenced(CERTAIN.answer([user(prompt)], random.Random(k))) for k in range(40)]
