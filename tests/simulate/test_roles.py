@@ -20,6 +20,8 @@ from flashevolve.simulate.roles import current_text, infer_role, shown_texts
 from flashevolve.simulate.simple_reader import SimpleReader
 from flashevolve.simulate.terms import words_of
 from flashevolve.templates import fill, template
+from flashevolve.workloads.instructions import generate, score
+from flashevolve.workloads.instructions.kinds import ALL_KINDS
 from tests.simulate.instructing import (
     DATA,
     FLAWLESS,
@@ -174,6 +176,55 @@ def test_a_merge_is_recognised_and_answered_in_the_form_asked_for(
     assert len(shown_texts(prompt)) == 2
     reply = TextReader(FLAWLESS).answer([user(text.format(one, other))], random.Random(1))
     assert read(reply).splitlines() == [SEED, RULES["title"], RULES["bullets"]]
+
+
+def test_named_fields_are_merged_into_the_one_that_is_wanted() -> None:
+    structure = "\n\n".join(
+        f"[[ ## {name} ## ]]\n{{{name}}}" for name in ("prompt_a", "prompt_b", "joint_prompt")
+    )
+    given = f"[[ ## prompt_a ## ]]\n{SEED}\n\n[[ ## prompt_b ## ]]\n{RULES['title']}"
+    turns = [
+        system(f"{structure}\nWhat to do:\n        Combine both prompts into one text."),
+        user(f"{given}\n\nFill in `joint_prompt`."),
+    ]
+    assert infer_role(take_apart(turns)) == "merge"
+    reply = TextReader(FLAWLESS).answer(turns, random.Random(1))
+    assert reply.startswith(f"[[ ## joint_prompt ## ]]\n{SEED}\n{RULES['title']}\n\n[[ ## comp")
+
+
+@pytest.fixture(scope="module")
+def tried() -> list[Trace]:
+    """Requests of every kind, what a reader made of them, and the feedback."""
+    examples = generate(1, 150, 1, 1, kinds=list(ALL_KINDS))["train"]
+    outputs = [answer(ORACLE, example) for example in examples]
+    return [
+        Trace(example["prompt"], output, score(example, output)[1])
+        for example, output in zip(examples, outputs, strict=True)
+    ]
+
+
+def test_a_request_of_any_kind_is_answered(tried: list[Trace]) -> None:
+    for trace in tried:
+        assert infer_role(take_apart([system(ORACLE), user(trace.inputs)])) == "answer"
+
+
+@pytest.mark.parametrize("worded", ALL_REFLECTIONS.values(), ids=ALL_REFLECTIONS)
+def test_examples_of_any_kind_are_told_apart_in_any_wording(
+    worded: Callable[..., str], tried: list[Trace]
+) -> None:
+    for k in range(0, 150, 3):
+        shown = tried[k : k + 3]
+        prompt = take_apart([user(worded(ORACLE, shown))])
+        assert infer_role(prompt) == "reflect"
+        assert (current_text(prompt) or "").strip() == ORACLE
+        for found, meant in zip(prompt.traces, shown, strict=True):
+            assert bare(found.inputs) == bare(meant.inputs)
+            assert bare(found.feedback)[-len(bare(meant.feedback)) :] == bare(meant.feedback)
+
+
+def bare(text: str) -> list[str]:
+    """Returns the lines of a text without fences, which sections leave out."""
+    return [line.strip() for line in text.splitlines() if line.strip(" `~")]
 
 
 def test_a_second_try_is_the_same_role() -> None:
