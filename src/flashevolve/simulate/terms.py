@@ -128,7 +128,7 @@ THESAURUS = {
     "first": "first",
     "end": "end finish close conclude",
     "last": "last final",
-    "avoid": "avoid without omit skip free refrain forbid forbidden ban neither nor never not no",
+    "avoid": "avoid without omit skip free refrain forbid forbidden ban banned neither nor never not no",
     "include": "include mention contain feature appear occur hold",
     "separate": "separate separator divide divider split between",
     "wrap": "wrap enclose surround whole entire inside everything complete",

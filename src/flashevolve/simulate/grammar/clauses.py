@@ -162,8 +162,9 @@ def _pieces(text: str) -> Iterator[str]:
     for part in [first, *(r for r in rest if re.search(rf"\b{_DUTY}\b", r) or not _reports(r))]:
         part, start = _EXCEPTION.sub(" nothing", _ASIDE.sub("", part)), 0
         for match in _NEW_CLAUSE.finditer(part):
-            if _CONTENT.search(part[start : match.start()]):
-                yield part[start : match.start()]
+            piece = part[start : match.start()]
+            if _CONTENT.search(piece) and piece.count(" ") >= 2:
+                yield piece
                 start = match.end()
         yield part[start:]
 
