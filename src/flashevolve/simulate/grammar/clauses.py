@@ -33,7 +33,7 @@ PARTS = words_of(
 """Parts of a text that have a look of their own."""
 UNITS = words_of("word letter sentence paragraph line")
 """Parts that every text has."""
-_PLACES = frozenset(words_of("start end last first phrase repeat task request prompt"))
+_PLACES = frozenset(words_of("start end last first phrase repeat task"))
 """What else a condition may name that the rest then speaks about."""
 
 LITERAL = re.compile(r"@(\d+)")
