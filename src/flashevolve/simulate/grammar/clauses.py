@@ -118,7 +118,9 @@ class Clause:
         return bool(
             re.search(rf"\b(?:every|avoid) (?:(?!nth\d)[a-z]+ )?{unit}\b", self.text)
             or re.match(
-                rf"(?:let |the |make |have |all )?{unit} (?:must|should|start|end|need)", self.text
+                rf"(?:let |the |mak |hav )?{unit} (?:(?:of|in) (?:a|an|the|your) [a-z]+ )?"
+                r"(?:must|should|start|end|need)\b",
+                self.text,
             )
         )
 
