@@ -45,6 +45,8 @@ class Result:
     schedule: str
     model: str
     simulated: bool
+    world: str | None
+    """Hash of the simulated world; None for real models."""
     reason: str
     """Why it ended: a resource, `deadline`, `finished`, `stop` or `failed`."""
     resumable: bool
@@ -121,6 +123,7 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         schedule=started.schedule,
         model=model,
         simulated=started.simulated,
+        world=started.world or None,
         reason=state.ended.reason if state.ended else "unfinished",
         resumable=state.ended is None or state.ended.resumable,
         best=best.artifact if best else seed,

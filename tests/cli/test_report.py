@@ -13,6 +13,7 @@ from flashevolve.cli.report import (
     table,
 )
 from flashevolve.rundir import read_result
+from flashevolve.simulate.world import load_world
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,7 @@ def test_a_result_names_the_reason_both_splits_and_what_it_cost(finished: Path) 
     assert lines[4].startswith("gain on test ")
     assert lines[4].endswith("(3 examples are too few for an interval, which needs 10)")
     assert "predictions" in lines[5]
+    assert lines[5].endswith(f"({load_world().hash})")
     assert "simulated in" in lines[-1]
 
 

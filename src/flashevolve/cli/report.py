@@ -62,7 +62,7 @@ def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[st
     lines = [f"{result['run_id']}: {REASONS.get(reason, reason)}", *_scores(result, sizes)]
     lines += gain_lines(result["test_gain"])
     if result["simulated"]:
-        lines.append(SIMULATED_NOTE)
+        lines.append(SIMULATED_NOTE + (f" ({result['world']})" if result["world"] else ""))
     usage = result["usage"]
     time = duration(result["wall_s"]) if result["wall_s"] is not None else ""
     if result["virtual_s"] is not None:

@@ -96,7 +96,7 @@ class Model(metaclass=OneLine):
 
     name: Name
     """The model's name: as the endpoint knows it, or with a provider in front
-    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b)."""
+    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b, sim/hosted-api)."""
     _: KW_ONLY
     base_url: Annotated[str | None, AfterValidator(_endpoint)] = None
     """Address of an OpenAI-compatible endpoint; "" or absent = the provider's own."""
@@ -292,6 +292,14 @@ class Staleness(Table):
     {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
 
 
+class SimulationSettings(Table):
+    """The world in which simulated models answer; real models know nothing of it."""
+
+    world: Path | None = None
+    """TOML file of your own with the parameters of the simulated world; absent = the one that
+    comes with flashevolve. A run is resumed in the world that it was started in."""
+
+
 class RunSettings(Table):
     """Where the run lives. None of it changes what the run does."""
 
@@ -326,6 +334,7 @@ class Settings(Table):
     budget: Budget = Field(default_factory=Budget)
     limits: Limits = Field(default_factory=Limits)
     staleness: Staleness = Field(default_factory=Staleness)
+    simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 
     @property

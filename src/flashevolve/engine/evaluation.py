@@ -141,7 +141,7 @@ class EvaluationService:
         place.spend()
         sample = (artifact.hash, split, example.id, replica)
         ask = place.ask(f"{artifact.hash[:12]}/{split}/{example.id}/{replica}", sample)
-        outcome = _jsonable(await self._probed(artifact, example, ask))
+        outcome = _jsonable(await self._probed(artifact, example, ask, replica))
         recorded = ev.OutcomeRecorded(
             ticket=place.ticket,
             stage=place.stage,
@@ -157,20 +157,22 @@ class EvaluationService:
         place.journal[(place.stage, place.visit, artifact.hash, example.id, replica)] = recorded
         return outcome
 
-    async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
+    async def _probed(
+        self, artifact: Artifact, example: Example, ask: Ask, replica: int
+    ) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
         if self._probes_left:
             async with self._probe:
                 if self._broken is not None:
                     raise self._broken
                 if self._probes_left:
-                    outcome = await self._attempt(artifact, example, ask)
+                    outcome = await self._attempt(artifact, example, ask, replica)
                     self._broken = self._what_is_broken(example, outcome)
                     if self._broken is not None:
                         raise self._broken
                     return outcome
         # Those who waited for the probe are not held up by each other.
-        return await self._attempt(artifact, example, ask)
+        return await self._attempt(artifact, example, ask, replica)
 
     def _what_is_broken(self, example: Example, probed: Outcome) -> TaskError | None:
         error = probed.error or ""
@@ -190,7 +192,9 @@ class EvaluationService:
             )
         return None
 
-    async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
+    async def _attempt(
+        self, artifact: Artifact, example: Example, ask: Ask, replica: int
+    ) -> Outcome:
         guard = _Guarded(ask)
         try:
             output = await self._run(artifact, example, guard)
@@ -204,18 +208,20 @@ class EvaluationService:
             guard.raise_if_interrupted()
             return self._failed(_raised("run", error))
         guard.raise_if_interrupted()
-        return await self._score(example, output, guard)
+        return await self._score(example, output, guard, replica)
 
     async def _run(self, artifact: Artifact, example: Example, ask: Ask) -> Any:
         if self.task.run is not None:
             return await self._code.run(self.task.run, artifact, example, ask)
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
-    async def _score(self, example: Example, output: Any, guard: "_Guarded") -> Outcome:
+    async def _score(
+        self, example: Example, output: Any, guard: "_Guarded", replica: int
+    ) -> Outcome:
         try:
             scored = output
             if not isinstance(output, Outcome):
-                scored = await self._code.score(self.task.score, example, output, guard)
+                scored = await self._code.score(self.task.score, example, output, guard, replica)
             guard.raise_if_interrupted()
             outcome = as_outcome(scored, output)
         except (Refused, Truncated, Empty) as error:
