@@ -10,6 +10,7 @@ from flashevolve.cli.diff import parse
 from flashevolve.cli.main import invoke
 from flashevolve.errors import ConfigError
 from flashevolve.rundir import open_run, read_result
+from flashevolve.simulate.world import WORLD_FILE, load_world
 from tests.cli.made import simulated
 
 Capture = pytest.CaptureFixture[str]
@@ -180,3 +181,19 @@ def test_on_a_terminal_the_texts_are_coloured_and_safe(
     monkeypatch.setenv("NO_COLOR", "1")
     diff.print_coloured(change)
     assert "\x1b[3" not in capsys.readouterr().out
+
+
+def test_runs_of_two_simulated_worlds_are_refused_with_both_hashes(
+    finished: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    text = WORLD_FILE.read_text(encoding="utf-8")
+    own = tmp_path / "world.toml"
+    own.write_text(text.replace("mean_tokens = 699.0", "mean_tokens = 50.0"), encoding="utf-8")
+    config, there = simulated(tmp_path), tmp_path / "run"
+    changes = ["--run-dir", str(there), "--simulation.world", str(own), "--budget", "40"]
+    assert invoke(["run", str(config), *changes]) == 0
+    capsys.readouterr()
+    assert invoke(["diff", str(finished), str(there)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"world {load_world().hash} and simulated world {load_world(own).hash}" in line
+    assert told(capsys, there)["world"] == load_world(own).hash

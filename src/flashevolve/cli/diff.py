@@ -90,6 +90,7 @@ def to_json(runs: Sequence[OpenRun], old: Side, new: Side, found: list[Change]) 
     """Returns everything that is said, as JSON-serialisable data."""
     data: dict[str, Any] = {
         "simulated": runs[0].started.simulated,
+        "world": runs[0].started.world or None,
         "from": asdict(old),
         "to": asdict(new),
         "same": all(not change.lines for change in found),
@@ -122,7 +123,10 @@ def settings_that_differ(first: OpenRun, second: OpenRun) -> dict[str, tuple[Any
 def heading(runs: Sequence[OpenRun], old: Side, new: Side) -> list[str]:
     """Returns what is said above the texts."""
     lines = _two_runs(*runs) if len(runs) == 2 else _one_run(runs[0], old, new)
-    return [*lines, *([SIMULATED_NOTE] if runs[0].started.simulated else []), ""]
+    started = runs[0].started
+    if started.simulated:
+        lines.append(SIMULATED_NOTE + (f" ({started.world})" if started.world else ""))
+    return [*lines, ""]
 
 
 def _one_run(run: OpenRun, old: Side, new: Side) -> list[str]:

@@ -119,4 +119,7 @@ def refuse_two_worlds(first: OpenRun, second: OpenRun) -> None:
 
 def world(run: OpenRun) -> str:
     """Returns where the answers of a run came from, in words."""
-    return "simulated world" if run.started.simulated else "real models"
+    if not run.started.simulated:
+        return "real models"
+    recorded = run.started.world
+    return f"simulated world {recorded}" if recorded else "a simulated world that was not recorded"
