@@ -72,7 +72,7 @@ def test_an_unknown_candidate_is_one_line_with_the_range_and_the_nearest(
     number: int, closest: int
 ) -> None:
     expected = (
-        rf"no candidate {number}; expected one from 0 to 4\. The nearest is {closest}; to list "
+        rf"no candidate {number}; expected one from 0 to 4, the nearest being {closest}\. To list "
         r"them: flashevolve show "
     )
     with pytest.raises(ConfigError, match=expected):
