@@ -1,3 +1,5 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -6,6 +8,7 @@ import pytest
 
 import flashevolve as fe
 from flashevolve import events as ev
+from flashevolve.result import result_of
 from flashevolve.rundir import open_run, read_records, read_result
 from flashevolve.workloads.instructions import generate, score
 
@@ -95,3 +98,12 @@ def test_with_few_test_examples_the_result_says_so_in_place_of_an_interval(tmp_p
     assert gain is not None
     assert (gain.low, gain.n) == (None, 4)
     assert gain.reason == "4 examples are too few for an interval, which needs 10"
+
+
+def test_a_snapshot_of_an_older_version_costs_no_gain(tmp_path: Path) -> None:
+    gain = evolved(tmp_path / "run").test_gain
+    with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as store, store:
+        changed = store.execute("UPDATE snapshots SET state = json_remove(state, '$.test_scores')")
+        assert changed.rowcount > 0
+    state = open_run(tmp_path / "run").state
+    assert result_of(state, tmp_path / "run", "", None).test_gain == gain is not None
