@@ -1,8 +1,10 @@
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -10,7 +12,7 @@ import flashevolve as fe
 from flashevolve import events as ev
 from flashevolve.result import result_of
 from flashevolve.rundir import open_run, read_records, read_result
-from flashevolve.workloads.instructions import generate, score
+from flashevolve.workloads.instructions import generate
 
 
 def test_where_nothing_was_admitted_the_result_says_so_in_place_of_a_test_score(
@@ -38,14 +40,21 @@ def test_where_nothing_was_admitted_the_result_says_so_in_place_of_a_test_score(
 DATA: dict[str, Any] = dict(generate(seed=3, n_train=12, n_val=6, n_test=12))
 
 
+def longer_is_better(example: Mapping[str, Any], output: str) -> tuple[float, str]:
+    """Scores by the length of the prompt, more on some examples, whatever the reader writes."""
+    weight = 0.5 + crc32(example["prompt"].encode()) % 5 / 10
+    return min(1.0, len(output) / 1000) * weight, "The title is missing."
+
+
 def evolved(run_dir: Path, n_test: int = 12, **options: Any) -> fe.Result:
     return fe.optimize(
         seed={"system": "Follow the instructions."},
         train=DATA["train"],
         val=DATA["val"],
         test=DATA["test"][:n_test],
-        score=score,
-        input="request",
+        run=lambda artifact, example: artifact["system"],
+        score=longer_is_better,
+        id_field="key",
         models="sim/h100-qwen3-8b",
         concurrency=8,
         run_dir=run_dir,

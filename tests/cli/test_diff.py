@@ -38,13 +38,13 @@ def told(capsys: Capture, *arguments: object) -> dict[str, Any]:
     return data
 
 
-def test_a_run_is_shown_from_its_seed_to_its_best(finished: Path, capsys: Capture) -> None:
-    out = said(capsys, finished)
-    result = read_result(finished)
+def test_a_run_is_shown_from_its_seed_to_its_best(evolved: Path, capsys: Capture) -> None:
+    out = said(capsys, evolved)
+    result = read_result(evolved)
     assert result is not None
-    best = open_run(finished).state.pool.best()
+    best = open_run(evolved).state.pool.best()
     assert best is not None
-    assert f"run run in {finished}: from the seed to candidate {best.id}, the best" in out
+    assert f"run run in {evolved}: from the seed to candidate {best.id}, the best" in out
     assert f"{result['seed_score']:.4f}    {result['best_score']:.4f}" in out
     assert "simulated: a built-in reader answered" in out
     assert f"+++ system (candidate {best.id}, the best)" in out
@@ -54,9 +54,9 @@ def test_a_run_is_shown_from_its_seed_to_its_best(finished: Path, capsys: Captur
     assert "\x1b" not in out
 
 
-def test_json_holds_both_texts_scores_lineage_and_gain(finished: Path, capsys: Capture) -> None:
-    data = told(capsys, finished)
-    result = read_result(finished)
+def test_json_holds_both_texts_scores_lineage_and_gain(evolved: Path, capsys: Capture) -> None:
+    data = told(capsys, evolved)
+    result = read_result(evolved)
     assert result is not None
     assert data["simulated"] is True
     assert data["to"]["artifact"] == result["best_artifact"]
@@ -124,9 +124,9 @@ def test_reading_changes_nothing_in_the_run(finished: Path, capsys: Capture) -> 
     assert {p.name: p.read_bytes() for p in finished.iterdir()} == before
 
 
-def test_a_component_can_be_chosen(finished: Path, capsys: Capture) -> None:
-    assert "--- system" in said(capsys, finished, "--component", "system")
-    assert invoke(["diff", str(finished), "--component", "sytem"]) == 2
+def test_a_component_can_be_chosen(evolved: Path, capsys: Capture) -> None:
+    assert "--- system" in said(capsys, evolved, "--component", "system")
+    assert invoke(["diff", str(evolved), "--component", "sytem"]) == 2
     expected = "--component: neither artifact has a component 'sytem'. Did you mean 'system'?"
     assert expected in capsys.readouterr().err
 
