@@ -26,8 +26,8 @@ test-slow: $(VENV)/.installed  ## the suites that take minutes
 # Without their dependencies, which are datasets and torch: only their checkers are imported. From
 # 3.10 on nltk has another idea of what a letter is than IFEval was published with.
 test-peers: $(VENV)/.installed  ## differential tests against public implementations of IFEval
-	$(BIN)/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
 	$(BIN)/python -m pip install --quiet immutabledict langdetect 'nltk<3.10'
+	$(BIN)/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
 	$(BIN)/python -m pytest -m peers
 
 lint: $(VENV)/.installed
