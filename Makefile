@@ -1,4 +1,4 @@
-# Everything happens in ./.venv; python3 >= 3.11 and make are all that a machine needs.
+# Everything happens in ./.venv (and ./.venv-peers); python3 >= 3.11 and make are all that a machine needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
