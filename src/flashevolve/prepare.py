@@ -187,6 +187,7 @@ def prepare(
         score=score,
         failure_score=settings.task.failure_score,
         perfect_score=settings.task.perfect_score,
+        replicas=settings.task.replicas,
         metered=settings.task.all_metered,
     )
     check_artifact(settings.artifact)

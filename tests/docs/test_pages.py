@@ -61,6 +61,9 @@ def test_commands_in_the_documents_parse(command: list[str]) -> None:
     name, *arguments = command
     assert name in COMMANDS
     parsed: Any = import_module(f"flashevolve.cli.{COMMANDS[name][0]}").command
+    if isinstance(parsed, click.Group) and arguments:
+        name, *arguments = arguments
+        parsed = parsed.commands[name]
     try:
         parsed.make_context(name, arguments)
     except click.MissingParameter:

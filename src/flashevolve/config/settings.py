@@ -195,6 +195,9 @@ class TaskSettings(Table):
     """Score of a refused, empty or truncated reply, and of an exception in task code."""
     perfect_score: Finite = 1.0
     """Score that cannot be improved on."""
+    replicas: Count = 1
+    """Times that a full sweep (validation, test) runs each example; the mean is its score, and each
+    time is a metric call. Minibatches run an example once."""
     metered: bool | None = None
     """Whether all model calls of `run` go through flashevolve, so that token and money budgets
     see them; absent = true without `run`, false with it."""

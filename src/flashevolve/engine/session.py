@@ -268,7 +268,7 @@ class Session:
             stage=TEST_STAGE,
             visit=1,
             priority=(-len(self._plan.workflow.stages) - 1, ticket),
-            needs=Needs(metric_calls=len(ids)),
+            needs=Needs(shared=len(ids)).booked(self._plan.task.replicas),
             calls=calls,
             outcomes=dict(outcomes),
         )
