@@ -58,6 +58,10 @@ class World:
             )
         return self.presets[name]
 
+    def reader_of(self, preset: str) -> ReaderParameters:
+        """Returns the reader's parameters at the strength of a preset."""
+        return self.reader.at_strength(self.strengths[preset])
+
     def latency_s(self, workload: str, example_id: str, replica: int) -> float:
         """Returns the seconds of one evaluation; 0 for a workload that the world does not know."""
         settings = self.latency.get(workload)
