@@ -25,7 +25,8 @@ different hashes are not compared. The revision is raised when code changes what
 mean, which changes the hash too.
 
 For a world of your own, copy the file, change it, and name it: `--simulation.world my-world.toml`,
-or `world="my-world.toml"` in Python. Every key is required, and unknown ones are refused.
+or `world="my-world.toml"` in Python. Every key is required; unknown ones are refused, and so is
+another revision than the package's own.
 """
 
 

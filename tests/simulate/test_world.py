@@ -20,8 +20,9 @@ from flashevolve.simulate.serving import Server
 from flashevolve.simulate.world import WORLD_FILE, check_same_world, load_world
 from tests.simulate import frozen
 
-SMALL = """
-revision = 1
+REVISION = load_world().revision
+SMALL = f"""
+revision = {REVISION}
 [hosted]
 [latency.task]
 mean_s = 0.5
@@ -180,9 +181,14 @@ def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
         ("strength = 1.0", "strength = 0", r"\[serving.tiny\]: expected strength, .* found 0"),
         ("strength = 1.0", 'strength = "1"', r"expected strength, a number above 0 .*, found '1'"),
         ("strength = 1.0", "", r"expected strength, a number above 0 .*, found None"),
-        ("revision = 1", "", r"expected revision, an integer from 1 up, found None"),
-        ("revision = 1", "revision = true", r"expected revision, .* found True"),
-        ("revision = 1", "revison = 1", r"found 'revison'\. Did you mean 'revision'\?"),
+        ("revision =", "# revision =", rf"expected revision = {REVISION}, which .* found None"),
+        (f"revision = {REVISION}", "revision = true", r"simulates, found True"),
+        (
+            f"revision = {REVISION}",
+            "revision = 999",
+            r"simulates, found 999; compare the file with",
+        ),
+        ("revision =", "revison =", r"found 'revison'\. Did you mean 'revision'\?"),
         ("mean_s = 0.5", "means = 0.5", r"\[latency.task\]: expected one of mean_s, sigma"),
         ("mean_s = 0.5", "mean_s = -1", r"\[latency.task\]: mean_s must not be negative, got -1"),
         ("[latency.task]", "[latency]", r"expected a table \[mean_s\], found 0.5"),

@@ -117,12 +117,17 @@ def _hash(table: Mapping[str, Any]) -> str:
 
 
 def _revision(path: Path, table: Mapping[str, Any]) -> int:
+    """Returns the revision; another one's parameters would not mean what they meant."""
     revision = table.get("revision")
-    if type(revision) is not int or revision < 1:
-        raise ConfigError(
-            f"{path}: expected revision, an integer from 1 up, found {revision!r}; set it to the "
-            "one of the package's own world"
-        )
+    if path != WORLD_FILE:
+        own = load_world().revision
+        if type(revision) is not int or revision != own:
+            raise ConfigError(
+                f"{path}: expected revision = {own}, which this version of flashevolve simulates, "
+                f"found {revision!r}; compare the file with {WORLD_FILE}, then set it"
+            )
+        return revision
+    assert type(revision) is int, "the package's own world has a revision"
     return revision
 
 
