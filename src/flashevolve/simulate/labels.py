@@ -20,7 +20,7 @@ PARTS_OF_EXAMPLES = (EXAMPLE, REFERENCE, FEEDBACK, OUTPUT, INPUT, TRACE)
 _WORDS = {
     EXAMPLE: "example case sample demonstration episode",
     REFERENCE: "reference expected gold correct ideal",
-    UPDATE: "update updates change changes changed changelog since meanwhile history",
+    UPDATE: "update change changed changelog since meanwhile history",
     FEEDBACK: """feedback critique criticism evaluation comment remark assessment review judged
         judgement judgment graded marked correction complaint wrong score""",
     OUTPUT: """output response answer answered reply replied result wrote written produced
@@ -35,6 +35,7 @@ _WORDS = {
 _KIND = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 _NUMBERED = frozenset(words_of("attempt trial run trace item record instance"))
 """Words that name one of several examples if a number follows."""
+_KNOWN = _KIND.keys() | _NUMBERED
 _FILLERS = frozenset(
     words_of(
         """the an of what it its was is were be been on by for to this that these about with and
@@ -50,7 +51,7 @@ _OUTSIDE = (REFERENCE, FEEDBACK, OUTPUT, INPUT, TRACE, TEXT)
 def is_label(heading: str) -> bool:
     """Tells whether a heading is made of words that name parts of a prompt."""
     words = [word for word in _words(heading) if word not in _FILLERS]
-    n_named = sum(word in _KIND or word in _NUMBERED for word in words)
+    n_named = sum(word in _KNOWN for word in words)
     return 2 * n_named > len(words)
 
 
@@ -93,4 +94,4 @@ def _kinds(heading: str) -> frozenset[str]:
 
 def _words(heading: str) -> list[str]:
     found = re.findall(r"[a-z]{2,}", heading.lower())
-    return [w if w in _KIND or not w.endswith("s") else w.removesuffix("s") for w in found]
+    return [w.removesuffix("s") if w.removesuffix("s") in _KNOWN else w for w in found]

@@ -2,7 +2,8 @@
 
 The statements of all texts compete for the reader's attention. Two that say the same join, and what
 is said more often is likelier to be noticed. What comes through is written down with the omissions
-and misreadings of any rewriting, so that merging many texts at once loses what merging few keeps.
+and misreadings of any rewriting; omissions grow with all that was read, so that merging many texts
+at once loses what merging few keeps.
 """
 
 import math
@@ -41,7 +42,7 @@ def merge(texts: Iterable[str], rng: random.Random, parameters: ReaderParameters
         for place, point in enumerate(points)
     )
     noticed = sorted(place for _, place in arrivals[:room])
-    kept = rewrite([points[place].said for place in noticed], rng, parameters)
+    kept = rewrite([points[place].said for place in noticed], rng, parameters, len(points))
     return "\n".join(dict.fromkeys(kept)) or "\n".join(points[p].said for p in noticed[:1])
 
 

@@ -48,9 +48,14 @@ def reflect(
     return Revision(body, f"The new text takes up {n_wrong}.")
 
 
-def rewrite(text: Sequence[str], rng: random.Random, parameters: ReaderParameters) -> list[str]:
-    """Returns the statements as they survive a rewriting; long texts lose more of them."""
-    load = max(1.0, len(text) / parameters.capacity_statements)
+def rewrite(
+    text: Sequence[str], rng: random.Random, parameters: ReaderParameters, n_read: int | None = None
+) -> list[str]:
+    """Returns the statements as they survive a rewriting.
+
+    The more statements were read for it (`n_read`; None = these), the more get lost.
+    """
+    load = max(1.0, (n_read or len(text)) / parameters.capacity_statements)
     kept = [said for said in text if rng.random() >= parameters.omission_rate * load]
     return [misread(s, rng) if rng.random() < parameters.misread_rate else s for s in kept]
 
