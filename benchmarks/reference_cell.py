@@ -52,7 +52,7 @@ from flashevolve.task import Example
 from flashevolve.workloads.instructions import generate, score
 
 SEED_TEXT = "Answer the request."
-INPUT = "request"
+INPUT = "prompt"
 MINIBATCH = 3
 N_TRAIN = 60
 ARMS = ("sync", "full", "guarded", "reflective")
@@ -180,7 +180,7 @@ async def _unchanged_passes(
     model = SimulatedModel.from_preset(preset, {})
 
     async def rollout(data: Mapping[str, Any]) -> float:
-        example = Example(id=str(data["id"]), data=data)
+        example = Example(id=str(data["key"]), data=data)
         request = Request(messages=tuple(default_messages(artifact, example, INPUT)))
         try:
             return score(example, (await model.complete(request)).text)[0]

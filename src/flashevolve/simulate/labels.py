@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from flashevolve.simulate.statements import words_of
+from flashevolve.simulate.terms import words_of
 
 EXAMPLE, REFERENCE, UPDATE = "example", "reference", "update"
 FEEDBACK, OUTPUT, INPUT = "feedback", "output", "input"
