@@ -104,6 +104,7 @@ def measure(arm: str, seed: int, options: argparse.Namespace) -> Row:
             val=data["val"],
             score=score,
             input=INPUT,
+            id_field="key",
             algorithm=fe.GEPA(minibatch=MINIBATCH),
             policy="full" if arm == "sync" else arm,
             schedule="sync" if arm == "sync" else "async",
