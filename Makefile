@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow check lint types lock clean bench
+.PHONY: demo test test-slow test-peers check lint types lock clean bench
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -22,6 +22,14 @@ test: $(VENV)/.installed  ## the fast tests
 
 test-slow: $(VENV)/.installed  ## the suites that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow
+
+$(VENV)-peers/.installed: requirements-peers.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet -r requirements-peers.txt -e .
+	@touch $@
+
+test-peers: $(VENV)-peers/.installed  ## the tests against large peers, in an environment of their own
+	$(VENV)-peers/bin/python -m pytest -m peers
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -43,4 +51,4 @@ lock:  ## refresh requirements.lock (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,14 +14,14 @@ from flashevolve.config.compare import compare
 from flashevolve.config.settings import Budget, Model, Settings
 from flashevolve.data.fingerprint import content_id
 from flashevolve.data.loaders import Splits
-from flashevolve.data.metrics import Metric, field_of
+from flashevolve.data.metrics import field_of
 from flashevolve.engine.evaluation import default_messages
 from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError, nearest
 from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.roles import KNOWN_ROLES
-from flashevolve.task import SPLITS, Example, ScoreFunction
+from flashevolve.task import SPLITS, ChecksExamples, Example, ScoreFunction
 
 PriceOf = Callable[[Model], Price | None]
 """A model's price, from its own settings or the price list; None = not known."""
@@ -136,8 +136,8 @@ def check_examples(
     """Refuses examples that lack what the metric or the user message is made of."""
     for split in SPLITS:
         try:
-            if isinstance(score, Metric):
-                score.check(splits[split])
+            if isinstance(score, ChecksExamples):
+                score.check_examples(splits[split])
             if settings.task.run is None and not own_run:
                 for example in splits[split]:
                     field_of(settings.task.input, "task.input", example)

@@ -4,9 +4,9 @@ Examples are frozen and have ids that are unique over all splits; every score in
 these ids. `Task` holds user code; everything else in it is data.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
@@ -18,6 +18,8 @@ class Example(Mapping[str, Any]):
 
     id: str
     data: Mapping[str, Any]
+    place: str = field(default="", compare=False, repr=False)
+    """Where it was read, such as "train.jsonl, line 3"; for messages only."""
 
     def __getitem__(self, key: str) -> Any:
         return self.data[key]
@@ -36,6 +38,15 @@ RunFunction = Callable[..., Any | Awaitable[Any]]
 """`run(artifact, example[, ctx]) -> output`, sync or async."""
 ScoreFunction = Callable[..., Any | Awaitable[Any]]
 """`score(example, output[, ctx]) -> float | (float, feedback) | Outcome`, sync or async."""
+
+
+@runtime_checkable
+class ChecksExamples(Protocol):
+    """A score function that can tell before a run whether it will be able to score."""
+
+    def check_examples(self, examples: Iterable[Example]) -> None:
+        """Raises `DataError` for the first example that it could not score."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -182,7 +182,7 @@ def test_an_example_that_cannot_be_scored_is_found_by_the_check(
 ) -> None:
     checked = metric(TaskSettings.model_validate(task))
     with pytest.raises(DataError, match=message):
-        checked.check([Example(id="e", data=data)])
+        checked.check_examples([Example(id="e", data=data)])
 
 
 @pytest.mark.parametrize(

@@ -175,14 +175,16 @@ class TaskSettings(Table):
     """How an artifact is run on an example, and how its output is scored."""
 
     workload: str | None = None
-    """A built-in task, which brings its own scoring: instructions."""
+    """A built-in task, which brings its own scoring: instructions, instructions-loose,
+    instructions-whole or instructions-whole-loose."""
     metric: Annotated[str, AfterValidator(_metric)] | None = None
     """How an output is scored: exact, contains, numeric, regex, json, or module:function."""
     run: Annotated[str, AfterValidator(_import_path)] | None = None
     """module:function that runs an artifact on an example; absent = one chat call with the
     artifact as system prompt."""
     input: Name = "input"
-    """Field of an example that is the user message, where `run` is absent."""
+    """Field of an example that is the user message, where `run` is absent; a workload has its
+    own default, such as "prompt" for instructions."""
     answer: Name = "answer"
     """Field of an example that holds the expected answer."""
     pattern: str | None = None
@@ -224,7 +226,8 @@ class DataSettings(Table):
     split_seed: Annotated[int, Strict()] = 0
     """Same seed, same split, whatever the run's own seed."""
     id: Name = "id"
-    """Field that names an example; where it is absent, a hash of the content does."""
+    """Field that names an example; where it is absent, a hash of the content does. A workload has
+    its own default, such as "key" for instructions."""
 
 
 class Limits(Table):
