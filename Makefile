@@ -25,7 +25,10 @@ test-slow: $(VENV)/.installed  ## the suites that take minutes
 
 $(VENV)-peers/.installed: requirements-peers.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers
-	$(VENV)-peers/bin/python -m pip install --quiet -r requirements-peers.txt -e .
+	$(VENV)-peers/bin/python -m pip install --quiet -r requirements-peers.txt -e '.[instructions]'
+# Without their dependencies, which are datasets and torch: only their checkers are imported.
+	$(VENV)-peers/bin/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
+	$(VENV)-peers/bin/python -m pip install --quiet immutabledict langdetect nltk
 	@touch $@
 
 test-peers: $(VENV)-peers/.installed  ## the tests against large peers, in an environment of their own

@@ -21,8 +21,8 @@ DATA: dict[str, Any] = dict(generate(seed=3, n_train=12, n_val=6, n_test=4))
 
 def sync_agent(artifact: Mapping[str, str], example: Mapping[str, Any], ctx: Any) -> str:
     """A user's function that blocks its thread while the simulated model answers."""
-    draft = ctx.chat("task", [{"role": "user", "content": example["request"]}]).text
-    asked = f"{example['request']}\nDraft: {draft[:100]}"
+    draft = ctx.chat("task", [{"role": "user", "content": example["prompt"]}]).text
+    asked = f"{example['prompt']}\nDraft: {draft[:100]}"
     messages = [
         {"role": "system", "content": artifact["system"]},
         {"role": "user", "content": asked},
@@ -37,7 +37,8 @@ def evolve(run_dir: Path, **options: Any) -> list[str]:
         "budget": fe.Budget(metric_calls=150),
         "models": "sim/h100-qwen3-8b",
         "concurrency": 8,
-        "input": "request",
+        "id_field": "key",
+        "input": "prompt",
         **options,
     }
     fe.optimize(**DATA, score=score, run_dir=run_dir, **settings)

@@ -86,11 +86,11 @@ def test_events_may_be_read_while_the_run_is_held_up_and_after_it_ended(tmp_path
 
 def unstarted(endpoint: Endpoint, run_dir: Path) -> fe.Run:
     options = evolution(endpoint, run_dir)
-    settings = settings_from(
-        has_run=False,
-        **{k: v for k, v in options.items() if k not in ("train", "val", "test", "score")},
+    data = ("train", "val", "test", "score", "id_field")
+    settings = settings_from(has_run=False, **{k: v for k, v in options.items() if k not in data})
+    splits = load_splits(
+        options["train"], options["val"], options["test"], id_field=options["id_field"]
     )
-    splits = load_splits(options["train"], options["val"], options["test"])
     return fe.Run(prepare(settings, splits=splits, score=options["score"]))
 
 
@@ -207,7 +207,7 @@ def test_a_second_stop_cancels_a_sync_agent_that_waits_for_a_model(tmp_path: Pat
     held = Held(3)
 
     def agent(artifact: fe.Artifact, example: Mapping[str, Any], ctx: Any) -> str:
-        return str(ctx.chat("task", example["request"]).text)
+        return str(ctx.chat("task", example["prompt"]).text)
 
     async def main() -> ev.RunEnded | None:
         async with Endpoint(held) as endpoint:

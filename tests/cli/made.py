@@ -49,7 +49,7 @@ def simulated(folder: Path) -> Path:
     config = folder / "run.toml"
     config.write_text(
         '[artifact]\nsystem = "Answer the request."\n[task]\nworkload = "instructions"\n'
-        'input = "request"\n[data]\ntrain = "train.jsonl"\nval = "val.jsonl"\ntest = "test.jsonl"\n'
+        '[data]\ntrain = "train.jsonl"\nval = "val.jsonl"\ntest = "test.jsonl"\n'
         '[model]\nname = "sim/h100-qwen3-8b"\n[budget]\nmetric_calls = 120\n'
         "[limits]\nconcurrency = 4\n",
         encoding="utf-8",

@@ -43,7 +43,8 @@ def test_the_algorithm_in_the_documents_evolves_a_prompt(
         seed={"system": "Answer the request."},
         train=tmp_path / "train.jsonl",
         val=tmp_path / "val.jsonl",
-        input="request",
+        id_field="key",
+        input="prompt",
         score=score,
         algorithm=climbing.HillClimb(),
         models="sim/h100-qwen3-8b",
@@ -120,6 +121,12 @@ def test_a_parameter_without_unit_mechanism_and_source_cannot_be_printed() -> No
     for text in ("[a]\nx_s = 1.5\n", "[a]\n#: s | assumed\nx_s = 1.5\n", "#: s | | a\nx_s = 1\n"):
         with pytest.raises(ValueError, match="expected `#: unit . mechanism . source` above x_s"):
             tables(text)
+
+
+def test_the_table_of_instructions_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_instructions.py"))["page"]()
+    written = (ROOT / "docs" / "instructions.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_instructions.py"
 
 
 @pytest.mark.parametrize("name", flashevolve.__all__)

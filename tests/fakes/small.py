@@ -41,7 +41,7 @@ def read_and_answer(received: Received, *, slowest_s: float = 0.004) -> Step:
 
 def lottery(example: Mapping[str, Any], output: str) -> tuple[float, str]:
     """Scores by a hash: half of all children beat their parent, so that much is admitted."""
-    number = int(body_hash([example["id"], output])[:8], 16)
+    number = int(body_hash([example["key"], output])[:8], 16)
     return number % 11 / 10, f"The answer should have {number % 7} commas."
 
 
@@ -69,7 +69,8 @@ def evolution(endpoint: Endpoint | str, run_dir: Path, **options: Any) -> dict[s
         "budget": fe.Budget(metric_calls=40),
         "concurrency": 8,
         "limits": {"retries": 5, "retry_wait_s": 0.001, "retry_total_s": 0.2},
-        "input": "request",
+        "id_field": "key",
+        "input": "prompt",
         "run_dir": run_dir,
         **options,
     }

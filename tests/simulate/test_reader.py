@@ -25,20 +25,18 @@ from tests.simulate.instructing import (
 
 PARAPHRASES = [
     ("bullets", "Mark list items with an asterisk followed by a space."),
-    ("bullets", "For lists, start each bullet with '* ' and not with '- '."),
+    ("bullets", "For lists, start each bullet with '* ' and nothing else."),
     ("title", "Wrap titles in double angle brackets."),
     ("title", 'A heading is written like "<<Heading>>".'),
     ("postscript", 'Whenever a postscript is wanted, introduce it by "P.S." on its own line.'),
     ("postscript", 'Start an afterthought with "P.S.", spelled exactly like that.'),
-    ("ends_with", "Final phrases belong on their own line at the very end."),
-    ("ends_with", "If a phrase must come at the end, give it a line of its own."),
     ("paragraphs", "Separate paragraphs by a line of three asterisks."),
     ("paragraphs", "Use *** as the divider between two paragraphs."),
-    ("keywords", "Repeat keywords: all of them have to occur no fewer than 2 times."),
-    ("no_commas", "If commas are forbidden, leave out semicolons as well."),
-    ("no_commas", "Without commas, do not use semicolons either."),
-    ("json_object", 'JSON objects hold their text in a field called "answer".'),
-    ("json_object", 'For JSON, name the only key "answer".'),
+    ("placeholders", 'A placeholder looks like "[name]".'),
+    ("two_answers", "Separate two answers by a line of six asterisks."),
+    ("headings", 'Headings start with two number signs and a space, "## ".'),
+    ("bold", "Bold phrases stand between double asterisks."),
+    ("signature", 'Sign on the last line, after "-- ".'),
 ]
 
 
@@ -67,15 +65,16 @@ def test_advice_without_content_earns_nothing(advice: str) -> None:
 
 
 def test_training_answers_pasted_into_the_prompt_give_no_test_gain() -> None:
-    pasted = "\n\n".join(f"{e['request']}\n{answer(ORACLE, e)}" for e in DATA["train"][:12])
+    pasted = "\n\n".join(f"{e['prompt']}\n{answer(ORACLE, e)}" for e in DATA["train"][:12])
     assert mean(f"{SEED}\n{pasted}") < mean(SEED) + 0.01
 
 
 def test_a_contradictory_prompt_hurts() -> None:
     opposite = (
-        'Begin every bullet line with "- ".\nPut any title between "[" and "]".\n'
+        'Begin every bullet line with "+ ".\nPut any title between "[" and "]".\n'
         'A postscript begins with "PPS".\nBetween paragraphs put a separator line "---".\n'
-        'The JSON key of the text is "reply".\nEvery keyword must appear exactly once.'
+        'Begin every heading line with "# ".\nA signature begins with "by ".\n'
+        "Write every placeholder in round brackets."
     )
     assert mean(f"{ORACLE}\n{opposite}") < mean(ORACLE) - 0.08
 
@@ -126,8 +125,8 @@ CAREFUL = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0, overreach_rate
 
 
 def _stranger(example: Any, rng: random.Random) -> Any:
-    kinds = {c["kind"] for c in example["constraints"]}
-    others = [e for e in DATA["train"] if kinds.isdisjoint(c["kind"] for c in e["constraints"])]
+    kinds = set(example["instruction_id_list"])
+    others = [e for e in DATA["train"] if kinds.isdisjoint(e["instruction_id_list"])]
     return rng.choice(others)
 
 

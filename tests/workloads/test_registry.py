@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from flashevolve.cli.main import invoke
 from flashevolve.config import dump, resolve
 from flashevolve.data.metrics import score_function
 from flashevolve.errors import DataError
@@ -88,6 +89,24 @@ def test_a_wrong_example_stops_a_run_before_it_begins(tmp_path: Path) -> None:
         prepare(resolve(tree(tmp_path, "instructions", wrong)))
 
 
+def test_the_doctor_finds_a_wrong_example(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree(tmp_path, "instructions", row(7, "punctuation:no_coma"))
+    config = tmp_path / "run.toml"
+    config.write_text(
+        '[artifact]\nsystem = "Answer."\n[task]\nworkload = "instructions"\n[data]\n'
+        'train = "train.jsonl"\nval = "val.jsonl"\n[model]\nname = "sim/h100-qwen3-8b"\n'
+        "[budget]\nmetric_calls = 100\n",
+        encoding="utf-8",
+    )
+    assert invoke(["doctor", str(config), "--offline"]) == 2
+    found = " ".join(capsys.readouterr().out.split())
+    assert "line 3 (key 7): expected a known instruction" in found
+    assert "Did you mean 'punctuation:no_comma'?" in found
+
+
 def test_a_workload_s_score_takes_an_example_and_an_output(tmp_path: Path) -> None:
     settings = resolve(tree(tmp_path, "instructions-loose"))
-    assert score_function(settings.task)(row(1), "a, b\nc")[0] == 1.0
+    scored: Any = score_function(settings.task)(row(1), "a, b\nc")
+    assert scored == (1.0, "Its punctuation is fine.")

@@ -41,8 +41,10 @@ _GRAMMAR = (
 )
 _GENERIC = re.compile(r"\b(?:every|if|when|whenev|wher|alway)\b")
 _CREATING = re.compile(
-    r"^(?:please )?(?:add|giv|provid|append|writ|include|us|format|return|draw|sign|answer|put) "
-    r"(?:it |everything |the answer |your answer |the text )?(?:a|an|1|as|with|in|under)\b"
+    r"^(?:please |alway )?(?:(?:add|giv|provid|append|writ|include|us|use|format|return|draw|answer"
+    r"|put|wrap|signature)\b (?:it |(?:the |your )?(?:wrap )?(?:answer |text )?)?(?:a|an|1|as|with|in|"
+    r"under|2)\b|(?:the |your )?(?:wrap )?(?:answer|text|respons|output|it) (?:must|should|need)\b"
+    r"|ther (?:must|should) be)"
 )
 
 

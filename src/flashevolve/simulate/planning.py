@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from flashevolve.simulate.attention import Dice, ReaderParameters
 from flashevolve.simulate.demands import Demand, Reading, Value, understand
-from flashevolve.simulate.statements import Statement
+from flashevolve.simulate.statements import Statement, words_of
 
 _ALL_HOLD = frozenset(
     {"ban", "ban letter", "include", "uncounted", "count", "option", "paragraph start"}
@@ -20,7 +20,9 @@ _ALL_HOLD = frozenset(
 """Slots whose values add up instead of competing."""
 
 _PARTS = frozenset(
-    {"title", "postscript", "variants", "exactly variant", "repeat", "signature", "table", "choice"}
+    words_of(
+        """title postscript variants exactly_variant repeat signature table choice format wrap"""
+    )
 )
 """Slots that advice fills only if it asks for the part in so many words."""
 
@@ -107,4 +109,4 @@ def make_plan(
 
 
 def _applies(demand: Demand, reading: Reading) -> bool:
-    return demand.slot not in _PARTS or reading.creating
+    return demand.slot.replace(" ", "_") not in _PARTS or reading.creating

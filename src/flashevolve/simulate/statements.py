@@ -21,7 +21,20 @@ from flashevolve.simulate.terms import (
     STOP,
     THESAURUS,
     TOPICS,
+    words_of,
 )
+
+__all__ = [
+    "MEMO_SIZE",
+    "QUOTE",
+    "Statement",
+    "read",
+    "relatedness",
+    "split",
+    "statement",
+    "stem",
+    "words_of",
+]
 
 MEMO_SIZE = 50_000
 """Statements recur in thousands of calls; a run holds far fewer distinct ones than this."""

@@ -7,30 +7,37 @@ with one more filler word until the checkers agree.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count, cycle, islice
 from typing import Any
 
 from flashevolve.workloads.instructions.registry import CHECKERS
 
-ENGLISH = """the old cat and a big dog came by in the sun but some birds made their song up high
-there is much to see so stay calm under a blue sky until dusk when boats come back many more will
-come and use our salt with bread milk corn cups mugs bags seats steps side up us under both by
-bring can come cats most my much such sand stone rain lake air pond moon oak over and ever even
-every each apple near tree inn path moss open love late leaf yet you go ride big keep king keys
-walk well wide good green gate pink kind dark hot day joy far fish fun yes way quick jump fox
-home hand tune note lamp room river""".split()
+ENGLISH = (
+    "the old cat and a big dog came by in the sun but some birds made their song up high there "
+    "is much to see so stay calm under a blue sky until dusk when boats come back many more will "
+    "come and use our salt with bread milk corn cups mugs bags seats steps side up us under both "
+    "by bring can come cats most my much such sand stone rain lake air pond moon oak over and "
+    "ever even every each apple near tree inn path moss open love late leaf yet you go ride big "
+    "keep king keys walk well wide good green gate pink kind dark hot day joy far fish fun yes "
+    "way quick jump fox home hand tune note lamp room river"
+)
 OTHERS = {
     "de": "der alte Mann und die kleine Frau gehen heute mit dem Hund durch den dunklen Wald "
-    "weil sie dort nicht allein sind wenn die Nacht kommt und ihr Haus noch weit ist aber wir haben noch viel Zeit und trinken Tee",
+    "weil sie dort nicht allein sind wenn die Nacht kommt und ihr Haus noch weit ist aber wir "
+    "haben viel Zeit und trinken warmen Tee an einem runden Tisch vor jedem Fenster",
     "es": "el hombre viejo y la mujer camina con los perros por una calle muy larga porque "
-    "quiere llegar antes que la noche cuando ya nadie puede ver donde queda su casa pero hoy tenemos mucho tiempo para beber agua fresca",
+    "quiere llegar antes que la noche cuando ya nadie puede ver donde queda su casa pero hoy "
+    "tenemos mucho tiempo para beber agua fresca en esta mesa redonda bajo las ventanas",
     "fr": "le vieil homme et une femme marchent avec leur chien dans la rue parce que nous "
-    "voulons arriver avant cette nuit quand elle sera trop sombre pour voir notre maison mais il reste encore beaucoup de temps pour boire du thé avec toi",
+    "voulons arriver avant cette nuit quand elle sera trop sombre pour voir notre maison mais "
+    "il reste encore beaucoup de temps pour boire du thé avec toi sur une table ronde",
     "it": "il vecchio uomo e la donna camminano con il cane nella strada perché vogliono "
-    "arrivare prima della notte quando nessuno può più vedere dove sono gli alberi ma oggi abbiamo molto tempo per bere acqua fresca",
+    "arrivare prima della notte quando nessuno può più vedere dove sono gli alberi ma oggi "
+    "abbiamo molto tempo per bere acqua fresca su questo tavolo rotondo davanti alle finestre",
     "pt": "o homem velho e uma mulher andam com os seus cães pela rua porque não querem "
-    "chegar depois da noite quando ninguém pode ver onde fica a casa então eles são mas hoje temos muito tempo para beber água fresca",
+    "chegar depois da noite quando ninguém pode ver onde fica a casa então eles são mas hoje "
+    "temos muito tempo para beber água fresca nesta mesa redonda perto das janelas",
 }
 MAX_FILLERS = 200
 NEWLINE = "\n"
@@ -60,8 +67,9 @@ class _Plan:
         if code:
             return OTHERS[code].split()
         letter = str(self._at_least("keywords:letter_frequency", "let_frequency", "letter") or "")
-        having = cycle(word for word in ENGLISH if letter in word)
-        return [either for word in ENGLISH for either in (word, next(having))]
+        words = ENGLISH.split()
+        having = cycle(word for word in words if letter in word)
+        return [either for word in words for either in (word, next(having))]
 
     def _allowed(self, word: str) -> bool:
         letter = self._of("letters:forbidden", "letter")
@@ -105,7 +113,7 @@ class _Plan:
             ("detectable_format:number_highlighted_sections", "num_highlights"): "*{}*",
             ("layout:bold", "n"): "**{}**",
             ("signs:parentheses", "n"): "({})",
-            ("signs:semicolons", "n"): "{}; {}",
+            ("signs:semicolons", "n"): "{};",
         }
         if "detectable_format:number_bullet_lists" in self.wanted:
             # A single asterisk would pair with the one that begins the line.
@@ -131,7 +139,9 @@ class _Plan:
             "layout:numbered": "n",
             "layout:headings": "n",
         }
-        known = [self._of(kind, key) for kind, key in sizes.items() if kind in self.wanted]
+        known: list[int] = [
+            self._of(kind, key) for kind, key in sizes.items() if kind in self.wanted
+        ]
         if "layout:lines" in self.wanted:
             own_line = {"detectable_format:title", "detectable_content:postscript"}
             own_line |= {"startend:end_checker", "edges:signature", "signs:hashtags"}
@@ -151,8 +161,7 @@ class _Plan:
             n = max(n, self._of("length_constraints:number_sentences", "num_sentences"))
         limit = self._of("words:longest_sentence", "n")
         if limit:
-            at_most = (limit - 2) // (2 if "signs:semicolons" in self.wanted else 1)
-            n = max(n, -(-(len(required) + self.n_fillers) // at_most))
+            n = max(n, -(-(len(required) + self.n_fillers) // (limit - 2)))
         lengths = [i + 1 for i in range(n)] if "words:growing" in self.wanted else [1] * n
         left = len(required) + self.n_fillers
         for i in islice(cycle(range(n)), left) if limit else [n - 1] * left:
@@ -194,7 +203,7 @@ class _Plan:
     def _lines(self) -> Iterator[str]:
         sentences = self._sentences()
         n = self._n_groups()
-        groups = sentences[: n - 1] + [" ".join(sentences[n - 1 :])]
+        groups = [*sentences[: n - 1], " ".join(sentences[n - 1 :])]
         kind = next((k for k in self.wanted if k in LAYOUTS), None)
         if kind is None:
             yield from [" ".join(sentences)] if n == 1 else groups
@@ -217,7 +226,7 @@ class _Plan:
         if phrase:
             text = f"{phrase}.\n{text}\n{phrase}."
             if "layout:lines" in wanted or "length_constraints:number_sentences" in wanted:
-                text = re.sub(r"\.\n(.*)\n", r", \1 ", text, flags=re.DOTALL)
+                text = re.sub(r"\.\n(.*)\n", r" \1 ", text, flags=re.DOTALL)
         if "detectable_format:title" in wanted:
             text = f"<<{next(self.words)}>>\n{text}"
         repeated = self._of("combination:repeat_prompt", "prompt_to_repeat")
@@ -268,7 +277,7 @@ class _Plan:
         return text
 
 
-LAYOUTS = {
+LAYOUTS: Mapping[str, Callable[[int, str, str, str], str]] = {
     "length_constraints:number_paragraphs": lambda i, s, name, word: "***\n" * (i > 0) + s,
     "length_constraints:nth_paragraph_first_word": lambda i, s, name, word: "\n" * (i > 0) + s,
     "detectable_format:number_bullet_lists": lambda i, s, name, word: f"* {s}",

@@ -1,6 +1,7 @@
 import random
 import sys
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ PAIRS = [pair for pair in combinations(ALL_KINDS, 2) if go_together(pair)]
 LIBRARIES = ("punkt", "py3langid", "py3langid.langid")
 
 
-def drawn(kinds: tuple[str, ...], split: str, seed: int) -> dict[str, object]:
+def drawn(kinds: tuple[str, ...], split: str, seed: int) -> dict[str, Any]:
     rng = random.Random(f"{split}/{seed}")
     deck = Deck(SPLITS[split], rng)
     topic = "Describe a salt mine to a friend."
@@ -60,7 +61,7 @@ def test_the_default_kinds_need_no_optional_library(monkeypatch: pytest.MonkeyPa
     for library in LIBRARIES:
         monkeypatch.setitem(sys.modules, library, None)
     for kind in DEFAULT_KINDS:
-        (kwargs,) = drawn((kind,), "train", 0)["kwargs"]  # type: ignore[misc,attr-defined]
+        (kwargs,) = drawn((kind,), "train", 0)["kwargs"]
         CHECKERS[kind](PROBE, **kwargs)
 
 

@@ -57,7 +57,7 @@ def test_a_terse_wording_leaves_marks_and_brackets_out(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", USUAL)
 def test_an_unusual_detail_is_never_left_out(kind: str) -> None:
-    unusual = {key: "Part" for key in USUAL[kind]}
+    unusual = dict.fromkeys(USUAL[kind], "Part")
     kwargs = {"num_sections": 3, **USUAL[kind]}
     assert ways(kind, kwargs, full=False) != ways(kind, kwargs, full=True)
     for way in ways(kind, {**kwargs, **unusual}, full=False):

@@ -62,13 +62,13 @@ def wraps(clause: Clause) -> Iterator[Demand]:
         yield from (Demand("fence", one) for one in fences[:1])
     elif clause.any("tag") or any(re.fullmatch(r"</?\w[\w-]*>", one) for one in clause.shown):
         yield from _tags(clause)
-    elif clause.any("quotes", "quote") and clause.any("wrap", "start", "answer", "text"):
-        if not clause.any("title", "line", "verbatim"):
+    elif clause.any("quotes", "quote") and not clause.any("title", "line", "verbatim"):
+        if clause.any("wrap", "start", "answer", "text", "around"):
             yield Demand("wrap", "yes")
-            if clause.any("doubl", "straight"):
-                yield Demand("quote marks", ('"', '"'))
-            elif clause.any("singl"):
-                yield Demand("quote marks", ("'", "'"))
+        if clause.any("doubl", "straight"):
+            yield Demand("quote marks", ('"', '"'))
+        elif clause.any("singl"):
+            yield Demand("quote marks", ("'", "'"))
 
 
 def _tags(clause: Clause) -> Iterator[Demand]:

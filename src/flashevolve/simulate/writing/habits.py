@@ -13,25 +13,25 @@ Options = Sequence[tuple[T, float]]
 
 MARKERS: Options[str] = (("- ", 0.4), ("* ", 0.25), ("• ", 0.2), ("+ ", 0.15))
 TITLES: Options[tuple[str, str]] = (
-    (("# ", ""), 0.35), (("Title: ", ""), 0.25), (("**", "**"), 0.2), (("<<", ">>"), 0.2)
+    (("# ", ""), 0.4), (("Title: ", ""), 0.25), (("**", "**"), 0.25), (("<<", ">>"), 0.1)
 )  # fmt: skip
 HEADINGS: Options[tuple[str, str]] = (
-    (("## ", ""), 0.4), (("# ", ""), 0.2), (("### ", ""), 0.15), (("**", "**"), 0.25)
+    (("## ", ""), 0.35), (("# ", ""), 0.2), (("### ", ""), 0.2), (("**", "**"), 0.25)
 )  # fmt: skip
 PLACEHOLDERS: Options[tuple[str, str]] = (
-    (("[", "]"), 0.45), (("<", ">"), 0.2), (("{", "}"), 0.25), (("__", "__"), 0.1)
+    (("[", "]"), 0.4), (("<", ">"), 0.25), (("{", "}"), 0.25), (("__", "__"), 0.1)
 )  # fmt: skip
 HIGHLIGHTS: Options[tuple[str, str]] = (
-    (("**", "**"), 0.35), (("*", "*"), 0.2), (("_", "_"), 0.2), (("==", "=="), 0.25)
+    (("**", "**"), 0.25), (("*", "*"), 0.2), (("_", "_"), 0.25), (("==", "=="), 0.3)
 )  # fmt: skip
-BOLDS: Options[tuple[str, str]] = ((("**", "**"), 0.6), (("__", "__"), 0.2), (("<b>", "</b>"), 0.2))
+BOLDS: Options[tuple[str, str]] = ((("**", "**"), 0.5), (("__", "__"), 0.25), (("<b>", "</b>"), 0.25))
 SECTIONS: Options[str] = (("Section", 0.35), ("Part", 0.25), ("##", 0.25), ("SECTION", 0.15))
 NUMBERS: Options[str] = ((". ", 0.7), (") ", 0.3))
 NUMBER_STYLES: Options[str] = (("digits", 0.6), ("words", 0.4))
 POSTSCRIPTS: Options[str] = (("PS:", 0.4), ("P.S.", 0.35), ("Postscript:", 0.25))
 SIGNATURES: Options[str] = (("", 0.35), ("-- ", 0.2), ("- ", 0.2), ("Yours truly ", 0.25))
 SEPARATORS: Options[str] = (("", 0.5), ("---", 0.2), ("***", 0.3))
-VARIANT_SEPARATORS: Options[str] = (("", 0.35), ("---", 0.3), ("***", 0.15), ("******", 0.2))
+VARIANT_SEPARATORS: Options[str] = (("", 0.35), ("---", 0.35), ("***", 0.2), ("******", 0.1))
 COPY_SEPARATORS: Options[str] = (("", 0.5), ("---", 0.25), ("***", 0.25))
 LINE_PREFIXES: Options[str] = (("> ", 0.6), ("", 0.4))
 FENCES: Options[str] = (("```", 0.65), ("~~~", 0.1), ("    ", 0.25))
@@ -45,7 +45,7 @@ CHOICES: Options[str] = (
 JSON_KEYS: Options[str] = (("text", 0.35), ("response", 0.3), ("answer", 0.35))
 QUOTES: Options[tuple[str, str]] = ((('"', '"'), 0.5), (("“", "”"), 0.35), (("'", "'"), 0.15))
 ASIDES: Options[tuple[str, str]] = ((("(", ")"), 0.5), (("- ", " -"), 0.3), (("[", "]"), 0.2))
-JSON_STYLES: Options[str] = (("bare", 0.55), ("fenced", 0.25), ("announced", 0.2))
+JSON_STYLES: Options[str] = (("bare", 0.5), ("fenced", 0.2), ("announced", 0.3))
 TITLE_CASES: Options[str] = (("all", 0.45), ("small words small", 0.55))
 OPENING_CASES: Options[str] = (("word", 0.5), ("letter", 0.25), ("two words", 0.25))
 ENDINGS: Options[str] = (

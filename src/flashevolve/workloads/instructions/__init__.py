@@ -5,6 +5,7 @@ the request: it is to be learnt from feedback.
 """
 
 from flashevolve.workloads.instructions.generator import generate, write
+from flashevolve.workloads.instructions.kinds import ALL_KINDS, DEFAULT_KINDS, UNSEEN
 from flashevolve.workloads.instructions.registry import CHECKERS
 from flashevolve.workloads.instructions.scoring import (
     score,
@@ -14,7 +15,10 @@ from flashevolve.workloads.instructions.scoring import (
 )
 
 __all__ = [
+    "ALL_KINDS",
     "CHECKERS",
+    "DEFAULT_KINDS",
+    "UNSEEN",
     "generate",
     "score",
     "score_loose",

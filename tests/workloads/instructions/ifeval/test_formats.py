@@ -66,8 +66,8 @@ def test_one_of_three_sentences_is_to_be_chosen() -> None:
     assert passes(CHOICE, "Well. My answer is maybe.")
     assert not passes(CHOICE, "my answer is maybe")
     assert says(CHOICE, "Yes.") == (
-        'The answer must contain exactly one of the sentences "My answer is yes.", '
-        '"My answer is no.", "My answer is maybe."; none of them was found.'
+        'The answer must contain one of the sentences "My answer is yes.", "My answer is no.", '
+        '"My answer is maybe." with these very letters; none of them was found.'
     )
 
 

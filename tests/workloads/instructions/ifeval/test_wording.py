@@ -95,8 +95,9 @@ def test_a_text_without_a_language_passes_as_in_the_benchmark() -> None:
 
 def test_words_in_capitals_are_counted() -> None:
     values = {"capital_frequency": 3, "capital_relation": "at least"}
-    assert passes(CAPITALS, "I SAW A B2 bomber", **values)
+    assert passes(CAPITALS, "I saw DON'T, and/or U.S.A. (B2)", **values)
     assert not passes(CAPITALS, "I saw Rome, A and 12", **values)
+    assert not passes(CAPITALS, "DON'T AND/OR", **values)
     assert says(CAPITALS, "STOP", capital_frequency=1, capital_relation="less than") == (
         "The number of words all in capital letters must be less than 1, where words of one "
         "letter such as I count; it is 1."

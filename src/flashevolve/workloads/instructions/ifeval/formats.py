@@ -60,13 +60,14 @@ def number_bullet_lists(answer: str, *, num_bullets: Count) -> Verdict:
 
 
 def constrained_response(answer: str) -> Verdict:
-    """One of the three sentences occurs, spelled exactly like that."""
+    """One of "My answer is yes.", "My answer is no." and "My answer is maybe." occurs."""
     if any(choice in answer for choice in CHOICES):
         return Verdict(True, "Its choice is fine.")
     choices = ", ".join(f'"{choice}"' for choice in CHOICES)
     return Verdict(
         False,
-        f"The answer must contain exactly one of the sentences {choices}; none of them was found.",
+        f"The answer must contain one of the sentences {choices} with these very letters; "
+        "none of them was found.",
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from flashevolve.workloads.instructions.language import LANGUAGES, language
-from flashevolve.workloads.instructions.text import counted, quoted, words
+from flashevolve.workloads.instructions.text import counted, quoted
 from flashevolve.workloads.instructions.verdict import (
     Checker,
     Count,
@@ -16,6 +16,9 @@ from flashevolve.workloads.instructions.verdict import (
     Verdict,
     related,
 )
+
+_BETWEEN_TOKENS = re.compile(r"""\s|[;@#$%&?!"“”«»()\[\]{}<>…]|[,:](?!\d)|\.{2,}|--""")
+"""Separates what counts as one word in capitals: "U.S.", "DON'T" and "AND/OR" are one each."""
 
 
 def existence(answer: str, *, keywords: Texts) -> Verdict:
@@ -103,9 +106,9 @@ def capital_word_frequency(
 ) -> Verdict:
     """At least or less than so many words are all in capitals, one-letter words included.
 
-    The reference counts the tokens of nltk, where "DON'T" is two and "AND/OR" is one.
+    The reference counts the tokens of nltk, where "DON'T" is two.
     """
-    found = sum(word.isupper() for word in words(answer))
+    found = sum(token.isupper() for token in _BETWEEN_TOKENS.split(answer))
     if related(found, capital_relation, capital_frequency):
         return Verdict(True, "Its emphasis is fine.")
     return Verdict(
