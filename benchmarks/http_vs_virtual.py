@@ -87,7 +87,7 @@ def run(seed: int, options: argparse.Namespace, base_url: str | None) -> Side:
             "train": data["train"],
             "val": data["val"],
             "score": score,
-            "input": "request",
+            "input": "prompt",
             "algorithm": fe.GEPA(minibatch=3),
             "policy": "full" if options.policy == "sync" else options.policy,
             "schedule": "sync" if options.policy == "sync" else "async",

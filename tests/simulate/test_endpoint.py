@@ -105,7 +105,7 @@ def test_a_synchronous_run_over_http_ends_as_the_one_in_virtual_time_does(tmp_pa
             "train": data["train"],
             "val": data["val"],
             "score": score,
-            "input": "request",
+            "input": "prompt",
             "schedule": "sync",
             "models": model,
             "budget": fe.Budget(metric_calls=45),
