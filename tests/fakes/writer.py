@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flashevolve import events as ev
-from flashevolve.engine.evaluation import SharedKey
+from flashevolve.engine.shared import ScoreKey
 
 
 class MemoryStore:
@@ -44,9 +44,12 @@ class MemoryStore:
     def journal_outcomes(self, ticket: int) -> list[ev.OutcomeRecorded]:
         return [e for e in self.events(ev.OutcomeRecorded) if e.ticket == ticket]
 
-    def shared_scores(self) -> Iterable[tuple[SharedKey, float]]:
+    def shared_artifacts(self) -> Iterable[str]:
+        return {e.artifact for e in self.events(ev.OutcomeRecorded) if not e.fresh}
+
+    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, float]]:
         return [
-            ((e.artifact, e.split, e.example, e.replica), e.score)
+            ((e.split, e.example, e.replica), e.score)
             for e in self.events(ev.OutcomeRecorded)
-            if not e.fresh
+            if e.artifact == artifact and not e.fresh
         ]

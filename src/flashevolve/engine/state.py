@@ -82,6 +82,8 @@ class RunState:
         self.ordinals: Counter[str] = Counter()
         self.counters: Counter[str] = Counter()
         self.updates: list[Update] = []
+        """Bumps of the pool that an item in flight may have missed, in order; older ones, whose
+        texts would fill the memory of a long run, are in the log."""
         self.calls: dict[int, ev.CallReserved] = {}
         """Calls that are reserved and not settled."""
         self.usage_by_role: dict[str, Usage] = {}
@@ -237,6 +239,8 @@ class RunState:
     def _pool_changed(self, event: ev.PoolChanged) -> None:
         self.pool.apply(event.ops, version=event.version)
         if event.bumped:
+            oldest = min((f.item.version for f in self.in_flight.values()), default=event.version)
+            self.updates = [u for u in self.updates if u.version > oldest]
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
         self.counters["admitted"] += 1
         self.counters.update(event.marks)
