@@ -29,8 +29,9 @@ class MemoryStore:
     async def durable(self) -> None:
         return None
 
-    def snapshot(self, seq: int, state: Mapping[str, Any]) -> None:
+    def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
         self.snapshots.append((seq, state))
+        return 0
 
     def events(self, *kinds: type) -> list[Any]:
         return [r.event for r in self.records if isinstance(r.event, kinds)]

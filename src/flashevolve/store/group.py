@@ -54,11 +54,12 @@ class Group:
         if isinstance(event, RunStarted):
             self._add(META, ("run_id", event.run_id))
 
-    def add_snapshot(self, seq: int, state: Mapping[str, Any]) -> None:
-        """Adds the folded state after event `seq`."""
+    def add_snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
+        """Adds the folded state after event `seq`; returns the size of its row in bytes."""
         body, texts = intern_json(state)
         self._add_texts(texts)
         self._add(SNAPSHOTS, (seq, body))
+        return len(body)
 
     def extend(self, other: "Group") -> None:
         """Adds all rows of `other` after this group's own."""
