@@ -37,6 +37,8 @@ RULES = {
 ORACLE = "\n".join([SEED, *RULES.values()])
 
 DATA = generate(0, 60, 60, 500)
+MANY = generate(1, 0, 0, 1000)["test"]
+"""For means whose chance error must be small."""
 READER = TextReader()
 
 
