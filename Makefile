@@ -23,11 +23,16 @@ test: $(VENV)/.installed  ## the fast tests
 test-slow: $(VENV)/.installed  ## the suites that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow
 
+$(VENV)-peers/.installed: requirements-peers.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet -r requirements-peers.txt -e '.[instructions]'
 # Without their dependencies, which are datasets and torch: only their checkers are imported.
-test-peers: $(VENV)/.installed  ## differential tests against public implementations of IFEval
-	$(BIN)/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
-	$(BIN)/python -m pip install --quiet immutabledict langdetect nltk
-	$(BIN)/python -m pytest -m peers
+	$(VENV)-peers/bin/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
+	$(VENV)-peers/bin/python -m pip install --quiet immutabledict langdetect nltk
+	@touch $@
+
+test-peers: $(VENV)-peers/.installed  ## the tests against large peers, in an environment of their own
+	$(VENV)-peers/bin/python -m pytest -m peers
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -49,4 +54,4 @@ lock:  ## refresh requirements.lock (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

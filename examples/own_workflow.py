@@ -52,7 +52,7 @@ class Climb(fp.Workflow[Step]):
         self.setup = setup
         self.sources = [BestFirst(setup.seed["system"])]
         one = fp.Needs(metric_calls=3, proposals=1)
-        sweep = fp.Needs(metric_calls=len(setup.val_ids))
+        sweep = fp.Needs(shared=len(setup.val_ids))
         self.stages = [
             fp.Stage(name="rewrite", run=self.rewrite, needs=lambda *_: one, counts="proposed"),
             fp.Stage(name="evaluate", run=self.evaluate, needs=lambda *_: sweep, counts="swept"),

@@ -48,7 +48,7 @@ def preflight(
         check_roles(settings.models, roles)
     models = {role: settings.role(role) for role in sorted(roles)}
     check_budget(settings.budget)
-    check_minimum(settings.budget, minimum)
+    check_minimum(settings.budget, minimum, settings.task.replicas)
     check_prices(settings.budget, models, price_of)
     check_metered(settings.budget, metered)
     check_examples(settings, splits, score, own_run=own_run)
@@ -87,15 +87,17 @@ def check_budget(budget: Budget) -> None:
         )
 
 
-def check_minimum(budget: Budget, minimum: Minimum) -> None:
+def check_minimum(budget: Budget, minimum: Minimum, replicas: int = 1) -> None:
     """Refuses a budget that ends before one step does."""
+    metric_calls = minimum.metric_calls + replicas * minimum.shared
+    times = f", each on val {replicas} times" if replicas > 1 else ""
     limits = {
-        "metric_calls": (budget.metric_calls, minimum.metric_calls),
+        "metric_calls": (budget.metric_calls, metric_calls),
         "proposals": (budget.proposals, minimum.proposals),
     }
     for name, (limit, needed) in limits.items():
         if limit is not None and limit < needed:
-            why = f" ({minimum.why})" if minimum.why and name == "metric_calls" else ""
+            why = f" ({minimum.why}{times})" if minimum.why and name == "metric_calls" else ""
             raise ConfigError(
                 f"budget.{name}: expected at least {needed}{why}, which one step needs, "
                 f"found {limit}. Raise it: --budget.{name.replace('_', '-')} {needed}"

@@ -65,6 +65,8 @@ class Task:
     failure_score: float = 0.0
     """The score of a refused, empty or truncated reply and of an exception in task code."""
     perfect_score: float = 1.0
+    replicas: int = 1
+    """How often a shared evaluation runs an example; its score is the mean."""
     metered: bool = True
     """False if `run` may call models through a client of its own, which no budget can see."""
     by_id: Mapping[str, Example] = field(init=False, repr=False)

@@ -62,6 +62,9 @@ def test_commands_in_the_documents_parse(command: list[str]) -> None:
     name, *arguments = command
     assert name in COMMANDS
     parsed: Any = import_module(f"flashevolve.cli.{COMMANDS[name][0]}").command
+    if isinstance(parsed, click.Group) and arguments:
+        name, *arguments = arguments
+        parsed = parsed.commands[name]
     try:
         parsed.make_context(name, arguments)
     except click.MissingParameter:
@@ -102,6 +105,22 @@ def test_the_page_of_all_keys_is_up_to_date() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))["page"]()
     written = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert written == made, "run python docs/make_configuration.py"
+
+
+def test_the_page_of_the_worlds_parameters_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_world.py"))["page"]()
+    written = (ROOT / "docs" / "world.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_world.py"
+
+
+def test_a_parameter_without_unit_mechanism_and_source_cannot_be_printed() -> None:
+    tables = runpy.run_path(str(ROOT / "docs" / "make_world.py"))["tables"]
+    first, table = tables("[a]\n# Why.\n#: s | waiting | assumed\nx_s = 1.5\n")
+    assert (first.rows, table.name, table.text) == ([], "a", ["Why."])
+    assert table.rows == [("x_s", "1.5", "s", "waiting", "assumed")]
+    for text in ("[a]\nx_s = 1.5\n", "[a]\n#: s | assumed\nx_s = 1.5\n", "#: s | | a\nx_s = 1\n"):
+        with pytest.raises(ValueError, match="expected `#: unit . mechanism . source` above x_s"):
+            tables(text)
 
 
 def test_the_table_of_instructions_is_up_to_date() -> None:

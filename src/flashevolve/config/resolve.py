@@ -19,7 +19,11 @@ from flashevolve.errors import ConfigError
 from flashevolve.llm.secrets import HIDDEN, without_secrets
 from flashevolve.workloads.registry import WORKLOADS
 
-PATHS = {"data": ("train", "val", "test", "path"), "run": ("dir", "reuse")}
+PATHS = {
+    "data": ("train", "val", "test", "path"),
+    "run": ("dir", "reuse"),
+    "simulation": ("world",),
+}
 """Keys that hold paths, which the file's directory or, from the command line, ours completes."""
 TEMPLATES = {"staleness": "repair_prompt", "gepa": "reflect"}
 """Keys that hold a template or, where there is no placeholder in them, the path of one."""

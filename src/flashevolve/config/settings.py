@@ -96,7 +96,7 @@ class Model(metaclass=OneLine):
 
     name: Name
     """The model's name: as the endpoint knows it, or with a provider in front
-    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b)."""
+    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b, sim/hosted-api)."""
     _: KW_ONLY
     base_url: Annotated[str | None, AfterValidator(_endpoint)] = None
     """Address of an OpenAI-compatible endpoint; "" or absent = the provider's own."""
@@ -197,6 +197,9 @@ class TaskSettings(Table):
     """Score of a refused, empty or truncated reply, and of an exception in task code."""
     perfect_score: Finite = 1.0
     """Score that cannot be improved on."""
+    replicas: Count = 1
+    """Times that a full sweep (validation, test) runs each example; the mean is its score, and each
+    time is a metric call. Minibatches run an example once."""
     metered: bool | None = None
     """Whether all model calls of `run` go through flashevolve, so that token and money budgets
     see them; absent = true without `run`, false with it."""
@@ -292,6 +295,14 @@ class Staleness(Table):
     {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
 
 
+class SimulationSettings(Table):
+    """The world in which simulated models answer; real models know nothing of it."""
+
+    world: Path | None = None
+    """TOML file of your own with the parameters of the simulated world; absent = the one that
+    comes with flashevolve. A run is resumed in the world that it was started in."""
+
+
 class RunSettings(Table):
     """Where the run lives. None of it changes what the run does."""
 
@@ -326,6 +337,7 @@ class Settings(Table):
     budget: Budget = Field(default_factory=Budget)
     limits: Limits = Field(default_factory=Limits)
     staleness: Staleness = Field(default_factory=Staleness)
+    simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 
     @property

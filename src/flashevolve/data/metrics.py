@@ -74,6 +74,19 @@ def score_function(task: TaskSettings, base_dir: Path | None = None) -> ScoreFun
     return metric(task)
 
 
+def workload_of(score: ScoreFunction) -> str:
+    """Returns the built-in task that a score function belongs to; empty if to none."""
+    while isinstance(score, partial):
+        score = score.func
+    module = getattr(score, "__module__", None) or ""
+    names = (w for w, path in WORKLOADS.items() if f"{module}.".startswith(_package(path)))
+    return next(names, "")
+
+
+def _package(path: str) -> str:
+    return f"{path.partition(':')[0]}."
+
+
 def metric(task: TaskSettings) -> Metric:
     """Returns a built-in metric, set as `[task]` says. Raises `ConfigError`."""
     answer = partial(field_of, task.answer, "task.answer")

@@ -1,0 +1,53 @@
+"""Bans and inclusions: what must not and what must occur in a text."""
+
+import re
+from collections.abc import Iterator
+
+from flashevolve.simulate.grammar.clauses import Clause, Demand
+
+_SIGNS = {
+    "comma": ",",
+    "semicolon": ";",
+    "exclamation": "!",
+    "exclamationmark": "!",
+    "questionmark": "?",
+    "colon": ":",
+    "parenthesis": "(",
+    "parenthes": "(",
+}
+_NOT_BANS = frozenset("start end bullet title heading postscript json key numbered count".split())
+_PLACED = frozenset(
+    """start first end last bullet title heading postscript json key paragraph avoid tag section
+    table signature sign codeblock placeholder letter""".split()
+)
+
+
+def bans(clause: Clause) -> Iterator[Demand]:
+    """Yields the demands for what must not occur."""
+    if not clause.negative or clause.says(r"\b(?:morethan|lessthan|atleast|atmost)\b"):
+        return
+    allowed = clause.says(r"avoid [a-z ]*\bverbatim|avoid (?:chang|add|say|repeat)")
+    if clause.any("letter") and clause.spelled:
+        yield from (Demand("ban letter", one.lower()) for one in clause.spelled if len(one) == 1)
+        return
+    if clause.any("after", "before") and not clause.says(r"avoid (?:us|contain|include)"):
+        return
+    yield from (Demand("ban", sign) for word, sign in _SIGNS.items() if word in clause.words)
+    if not _NOT_BANS & clause.words and not allowed:
+        for one in clause.shown:
+            if one[:1].isalnum() or len(one.strip()) == 1:
+                yield Demand("ban", one.strip())
+
+
+def inclusions(clause: Clause) -> Iterator[Demand]:
+    """Yields the demands for words that must occur."""
+    if clause.negative or not clause.spelled or clause.says(r"\d times"):
+        if len(clause.spelled) < 2 or clause.negative:
+            return
+    if clause.says(r"\b1 of\b"):
+        return
+    wanted = clause.any("include", "keyword", "term") or re.search(
+        r"\b(?:word|phrase|say|us)\b[^@]*@", clause.text
+    )
+    if wanted and not _PLACED & clause.words and not clause.every("sentence"):
+        yield from (Demand("include", one) for one in clause.spelled)
