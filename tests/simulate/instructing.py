@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from flashevolve.llm.messages import system, user
+from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 
@@ -38,6 +39,16 @@ ORACLE = "\n".join([SEED, *RULES.values()])
 
 DATA = generate(0, 60, 60, 500)
 READER = TextReader()
+FLAWLESS = ReaderParameters(
+    lapse_rate=0,
+    misread_rate=0,
+    omission_rate=0,
+    over_specific_rate=0,
+    overreach_rate=0,
+    vague_rate=0,
+    wrong_rate=0,
+)
+"""A reader that makes no mistake, so that what it does shows in one draw."""
 
 
 def answer(prompt: str, example: Any, draw: object = 0, reader: TextReader = READER) -> str:

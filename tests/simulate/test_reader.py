@@ -8,7 +8,7 @@ import pytest
 
 from flashevolve.llm.messages import system, user
 from flashevolve.simulate.attention import ReaderParameters
-from flashevolve.simulate.reader import TextReader, infer_role
+from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 from tests.simulate.instructing import (
     DATA,
@@ -150,73 +150,6 @@ def test_reflection_needs_feedback_that_belongs_to_the_examples() -> None:
     true, shuffled, blank = (_mean_of_children(kind) for kind in ("own", "other", "none"))
     assert true > blank + 0.04
     assert shuffled < blank + 0.02
-
-
-GEPA_SHAPED = """\
-My assistant works from these instructions:
-```
-Answer the request.
-```
-Below you find inputs, what the assistant wrote, and feedback on how it could do better:
-```
-# Example 1
-## Inputs
-### request
-Describe a tram. Give exactly 3 bullet points.
-
-## Generated Outputs
-- The tram is old.
-
-## Feedback
-There must be exactly 3 bullet lines and each must begin with "* "; 0 such lines were found.
-```
-Please write a new instruction for the assistant. Put it within ``` blocks.
-"""
-
-
-def test_a_gepa_shaped_prompt_is_reflected_on() -> None:
-    reply = CAREFUL.answer([user(GEPA_SHAPED)], random.Random(4))
-    assert fenced(reply).splitlines()[0] == SEED
-    assert '"* "' in fenced(reply)
-
-
-REPAIR = """\
-The text below was proposed on an older version.
-
-## Stale text
-### system
-```
-Answer the request.
-Begin bullets with "* ".
-```
-
-## Current text
-### system
-```
-Answer the request.
-A postscript begins with "P.S.".
-```
-
-## Updates since
-Version 3: added the postscript.
-
-Reply with one JSON object: {"verdict": "accept" | "patch" | "discard", "reason": "..."}.
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "role"),
-    [
-        (GEPA_SHAPED, "reflect"),
-        (reflection_prompt(SEED, [(DATA["train"][0], "Text.", "It must be longer.")]), "reflect"),
-        (REPAIR, "repair"),
-        (f"{ORACLE}\n{DATA['train'][0]['request']}", "answer"),
-        ("Write a note that gives feedback on my example.", "answer"),
-        ("Accept the patch as JSON.", "answer"),
-    ],
-)
-def test_the_role_is_inferred_from_the_message(text: str, role: str) -> None:
-    assert infer_role(text) == role
 
 
 def test_a_conversation_without_text_still_gets_an_answer() -> None:
