@@ -79,7 +79,7 @@ def workload_of(score: ScoreFunction) -> str:
     while isinstance(score, partial):
         score = score.func
     module = getattr(score, "__module__", None) or ""
-    names = (w for w, path in WORKLOADS.items() if f"{module}.".startswith(_package(path)))
+    names = (n for n, w in WORKLOADS.items() if f"{module}.".startswith(_package(w.score)))
     return next(names, "")
 
 
