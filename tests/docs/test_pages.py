@@ -80,7 +80,8 @@ def test_the_quickstart_works_as_written(
     assert invoke(["run", "my-prompt/run.toml", *small]) == 0
     for command in (
         ["show", "runs/first"],
-        ["best", "runs/first", "--diff"],
+        ["diff", "runs/first"],
+        ["best", "runs/first"],
         ["events", "runs/first", "--kind", "pool_changed"],
         ["ls", "runs"],
         ["resume", "runs/first", "--budget", "140"],
@@ -119,7 +120,7 @@ def test_a_parameter_without_unit_mechanism_and_source_cannot_be_printed() -> No
     assert (first.rows, table.name, table.text) == ([], "a", ["Why."])
     assert table.rows == [("x_s", "1.5", "s", "waiting", "assumed")]
     for text in ("[a]\nx_s = 1.5\n", "[a]\n#: s | assumed\nx_s = 1.5\n", "#: s | | a\nx_s = 1\n"):
-        with pytest.raises(ValueError, match="expected `#: unit . mechanism . source` above x_s"):
+        with pytest.raises(ValueError, match=r"expected `#: unit . mechanism . source` above"):
             tables(text)
 
 
