@@ -3,11 +3,13 @@ import json
 import re
 import socket
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+import flashevolve as fe
 from flashevolve.errors import ConfigError
 from flashevolve.llm.errors import Fatal, RateLimited, Transient, Truncated
 from flashevolve.llm.http import HTTPModel
@@ -16,7 +18,9 @@ from flashevolve.simulate.endpoint import Endpoint, listening
 from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.simulate.model import SimulatedModel
+from flashevolve.simulate.pace import run_paced
 from flashevolve.simulate.world import load_world
+from flashevolve.workloads.instructions import generate, score
 from tests.fakes.simulated import (
     PATIENCE_S,
     PRESET,
@@ -88,7 +92,34 @@ def test_our_client_gets_over_http_the_reply_that_a_run_gets_in_virtual_time(pre
     asked = request("Write two sentences about tea. Use no commas.", seed=7)
     with served(Endpoint.from_preset(preset), time_scale=2000.0) as base_url:
         over_http = ask(base_url, asked, name=preset)
-    assert over_http == [run_virtual(SimulatedModel.from_preset(preset, {}).complete(asked))]
+    virtual = run_virtual(SimulatedModel.from_preset(preset, {}).complete(asked))
+    assert over_http == [replace(virtual, model=f"sim/{preset}")]
+
+
+def test_a_synchronous_run_over_http_ends_as_the_one_in_virtual_time_does(tmp_path: Path) -> None:
+    data = generate(3, n_train=6, n_val=6, n_test=1)
+
+    def arguments(model: str | fe.Model, where: str) -> dict[str, Any]:
+        return {
+            "seed": {"system": "Answer the request."},
+            "train": data["train"],
+            "val": data["val"],
+            "score": score,
+            "input": "prompt",
+            "schedule": "sync",
+            "models": model,
+            "budget": fe.Budget(metric_calls=45),
+            "run_dir": tmp_path / where,
+        }
+
+    virtual = fe.optimize(**arguments(f"sim/{REAL}", "virtual"))
+    with served(Endpoint.from_preset(REAL), time_scale=100.0) as base_url:
+        model = fe.Model(REAL, base_url=base_url, send_seed=True)
+        over_http = run_paced(fe.aoptimize(**arguments(model, "http")), 100.0)
+    assert over_http.counters == virtual.counters
+    assert over_http.counters["proposed"] > 2
+    assert over_http.best == virtual.best
+    assert over_http.best_score == virtual.best_score
 
 
 def test_without_a_seed_each_answer_is_a_new_sample_and_each_endpoint_gives_the_same() -> None:

@@ -2,8 +2,8 @@
 
 Invariants:
 
-- Whoever connects shares one serving model, and every reply says in its headers that it is
-  simulated and by which world.
+- Whoever connects shares one server. Every reply's headers say that it is simulated and by which
+  world, and an answer's model is `sim/` and the preset.
 - The same messages and seed give the same answer; a request without a seed gets one of its own,
   derived from the endpoint's seed and the request's number.
 - A client that leaves frees its sequence at once.
@@ -173,7 +173,8 @@ class Endpoint:
         head = Head(
             id=f"chatcmpl-sim-{self._n_asked}",
             created_s=int(time.time()),
-            model=self.preset,
+            # Hosts answer under a more precise name, too; whoever logs it keeps what it was.
+            model=f"sim/{self.preset}",
             fingerprint=f"simulated-{self.world.hash}",
         )
         return Answering(self._model, asked, request, head)
