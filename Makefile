@@ -1,4 +1,4 @@
-# Everything happens in ./.venv; python3 >= 3.11 and make are all that a machine needs.
+# Everything happens in ./.venv (and ./.venv-peers); python3 >= 3.11 and make are all that a machine needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,9 +26,10 @@ test-slow: $(VENV)/.installed  ## the suites that take minutes
 $(VENV)-peers/.installed: requirements-peers.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet -r requirements-peers.txt -e '.[instructions]'
-# Without their dependencies, which are datasets and torch: only their checkers are imported.
+# Without their dependencies, which are datasets and torch: only their checkers are imported. From
+# 3.10 on nltk has another idea of what a letter is than IFEval was published with.
 	$(VENV)-peers/bin/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
-	$(VENV)-peers/bin/python -m pip install --quiet immutabledict langdetect nltk
+	$(VENV)-peers/bin/python -m pip install --quiet immutabledict langdetect 'nltk<3.10'
 	@touch $@
 
 test-peers: $(VENV)-peers/.installed  ## the tests against large peers, in an environment of their own

@@ -1,13 +1,18 @@
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+from zlib import crc32
 
 import pytest
 
 import flashevolve as fe
 from flashevolve import events as ev
+from flashevolve.result import result_of
 from flashevolve.rundir import open_run, read_records, read_result
-from flashevolve.workloads.instructions import generate, score
+from flashevolve.workloads.instructions import generate
 
 
 def test_where_nothing_was_admitted_the_result_says_so_in_place_of_a_test_score(
@@ -35,14 +40,21 @@ def test_where_nothing_was_admitted_the_result_says_so_in_place_of_a_test_score(
 DATA: dict[str, Any] = dict(generate(seed=3, n_train=12, n_val=6, n_test=12))
 
 
+def longer_is_better(example: Mapping[str, Any], output: str) -> tuple[float, str]:
+    """Scores by the length of the prompt, more on some examples, whatever the reader writes."""
+    weight = 0.5 + crc32(example["prompt"].encode()) % 5 / 10
+    return min(1.0, len(output) / 1000) * weight, "The title is missing."
+
+
 def evolved(run_dir: Path, n_test: int = 12, **options: Any) -> fe.Result:
     return fe.optimize(
         seed={"system": "Follow the instructions."},
         train=DATA["train"],
         val=DATA["val"],
         test=DATA["test"][:n_test],
-        score=score,
-        input="request",
+        run=lambda artifact, example: artifact["system"],
+        score=longer_is_better,
+        id_field="key",
         models="sim/h100-qwen3-8b",
         concurrency=8,
         run_dir=run_dir,
@@ -95,3 +107,12 @@ def test_with_few_test_examples_the_result_says_so_in_place_of_an_interval(tmp_p
     assert gain is not None
     assert (gain.low, gain.n) == (None, 4)
     assert gain.reason == "4 examples are too few for an interval, which needs 10"
+
+
+def test_a_snapshot_of_an_older_version_costs_no_gain(tmp_path: Path) -> None:
+    gain = evolved(tmp_path / "run").test_gain
+    with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as store, store:
+        changed = store.execute("UPDATE snapshots SET state = json_remove(state, '$.test_scores')")
+        assert changed.rowcount > 0
+    state = open_run(tmp_path / "run").state
+    assert result_of(state, tmp_path / "run", "", None).test_gain == gain is not None

@@ -10,6 +10,7 @@ from flashevolve.cli.diff import parse
 from flashevolve.cli.main import invoke
 from flashevolve.errors import ConfigError
 from flashevolve.rundir import open_run, read_result
+from flashevolve.simulate.world import WORLD_FILE, load_world
 from tests.cli.made import simulated
 
 Capture = pytest.CaptureFixture[str]
@@ -37,13 +38,13 @@ def told(capsys: Capture, *arguments: object) -> dict[str, Any]:
     return data
 
 
-def test_a_run_is_shown_from_its_seed_to_its_best(finished: Path, capsys: Capture) -> None:
-    out = said(capsys, finished)
-    result = read_result(finished)
+def test_a_run_is_shown_from_its_seed_to_its_best(evolved: Path, capsys: Capture) -> None:
+    out = said(capsys, evolved)
+    result = read_result(evolved)
     assert result is not None
-    best = open_run(finished).state.pool.best()
+    best = open_run(evolved).state.pool.best()
     assert best is not None
-    assert f"run run in {finished}: from the seed to candidate {best.id}, the best" in out
+    assert f"run run in {evolved}: from the seed to candidate {best.id}, the best" in out
     assert f"{result['seed_score']:.4f}    {result['best_score']:.4f}" in out
     assert "simulated: a built-in reader answered" in out
     assert f"+++ system (candidate {best.id}, the best)" in out
@@ -53,9 +54,9 @@ def test_a_run_is_shown_from_its_seed_to_its_best(finished: Path, capsys: Captur
     assert "\x1b" not in out
 
 
-def test_json_holds_both_texts_scores_lineage_and_gain(finished: Path, capsys: Capture) -> None:
-    data = told(capsys, finished)
-    result = read_result(finished)
+def test_json_holds_both_texts_scores_lineage_and_gain(evolved: Path, capsys: Capture) -> None:
+    data = told(capsys, evolved)
+    result = read_result(evolved)
     assert result is not None
     assert data["simulated"] is True
     assert data["to"]["artifact"] == result["best_artifact"]
@@ -123,9 +124,9 @@ def test_reading_changes_nothing_in_the_run(finished: Path, capsys: Capture) -> 
     assert {p.name: p.read_bytes() for p in finished.iterdir()} == before
 
 
-def test_a_component_can_be_chosen(finished: Path, capsys: Capture) -> None:
-    assert "--- system" in said(capsys, finished, "--component", "system")
-    assert invoke(["diff", str(finished), "--component", "sytem"]) == 2
+def test_a_component_can_be_chosen(evolved: Path, capsys: Capture) -> None:
+    assert "--- system" in said(capsys, evolved, "--component", "system")
+    assert invoke(["diff", str(evolved), "--component", "sytem"]) == 2
     expected = "--component: neither artifact has a component 'sytem'. Did you mean 'system'?"
     assert expected in capsys.readouterr().err
 
@@ -180,3 +181,19 @@ def test_on_a_terminal_the_texts_are_coloured_and_safe(
     monkeypatch.setenv("NO_COLOR", "1")
     diff.print_coloured(change)
     assert "\x1b[3" not in capsys.readouterr().out
+
+
+def test_runs_of_two_simulated_worlds_are_refused_with_both_hashes(
+    finished: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    text = WORLD_FILE.read_text(encoding="utf-8")
+    own = tmp_path / "world.toml"
+    own.write_text(text.replace("mean_tokens = 699.0", "mean_tokens = 50.0"), encoding="utf-8")
+    config, there = simulated(tmp_path), tmp_path / "run"
+    changes = ["--run-dir", str(there), "--simulation.world", str(own), "--budget", "40"]
+    assert invoke(["run", str(config), *changes]) == 0
+    capsys.readouterr()
+    assert invoke(["diff", str(finished), str(there)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"world {load_world().hash} and simulated world {load_world(own).hash}" in line
+    assert told(capsys, there)["world"] == load_world(own).hash

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +6,7 @@ import pytest
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
-from flashevolve.cli.sides import best_side, candidate, seed_side, sides
+from flashevolve.cli.sides import best_side, candidate, refuse_two_worlds, seed_side, sides
 from flashevolve.engine.state import RunState
 from flashevolve.errors import ConfigError
 from flashevolve.pools.head import HeadPool
@@ -16,7 +17,7 @@ from flashevolve.rundir import OpenRun
 SEED = {"system": "seed"}
 
 
-def opened(pool: Pool) -> OpenRun:
+def opened(pool: Pool, name: str = "one", **changes: Any) -> OpenRun:
     """A run as its log would tell it, with a pool of one's own."""
     started: Any = ev.RunStarted(
         run_id="one", algorithm="gepa", policy="full", schedule="async", rng_seed=0,
@@ -24,8 +25,8 @@ def opened(pool: Pool) -> OpenRun:
         prices={}, package="0",
     )  # fmt: skip
     state = RunState(pool, {}, lambda payload: payload)
-    state.started = started
-    return OpenRun(Path("runs/one"), started, state)
+    state.started = started = replace(started, **changes)
+    return OpenRun(Path("runs", name), started, state)
 
 
 def family() -> OpenRun:
@@ -71,7 +72,7 @@ def test_an_unknown_candidate_is_one_line_with_the_range_and_the_nearest(
     number: int, closest: int
 ) -> None:
     expected = (
-        rf"no candidate {number}; expected one from 0 to 4\. The nearest is {closest}; to list "
+        rf"no candidate {number}; expected one from 0 to 4, the nearest being {closest}\. To list "
         r"them: flashevolve show "
     )
     with pytest.raises(ConfigError, match=expected):
@@ -95,3 +96,31 @@ def test_a_pool_that_keeps_only_its_head_still_has_a_seed_side() -> None:
     assert (new.name, new.lineage) == ("candidate 1, the best", (0, 1))
     with pytest.raises(ConfigError, match="no candidate 7; expected 1, the only one"):
         candidate(opened(pool), 7)
+
+
+REAL: dict[str, Any] = {}
+OLDER: dict[str, Any] = {"simulated": True}
+HERE: dict[str, Any] = {"simulated": True, "world": "aaaa"}
+THERE: dict[str, Any] = {"simulated": True, "world": "bbbb"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        (HERE, THERE, "simulated world aaaa and simulated world bbbb"),
+        (REAL, HERE, "real models and simulated world aaaa"),
+        (THERE, OLDER, "simulated world bbbb and a simulated world that was not recorded"),
+    ],
+)
+def test_runs_of_two_worlds_are_refused_in_one_line_that_names_both(
+    first: dict[str, Any], second: dict[str, Any], found: str
+) -> None:
+    runs = (opened(ParetoPool(), **first), opened(ParetoPool(), "two", **second))
+    expected = rf"one and .*two: expected runs in one world, found {found}, whose scores do not"
+    with pytest.raises(ConfigError, match=expected):
+        refuse_two_worlds(*runs)
+
+
+@pytest.mark.parametrize("changes", [REAL, HERE])
+def test_runs_of_one_world_may_be_compared(changes: dict[str, Any]) -> None:
+    refuse_two_worlds(opened(ParetoPool(), **changes), opened(ParetoPool(), "two", **changes))

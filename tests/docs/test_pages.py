@@ -80,7 +80,8 @@ def test_the_quickstart_works_as_written(
     assert invoke(["run", "my-prompt/run.toml", *small]) == 0
     for command in (
         ["show", "runs/first"],
-        ["best", "runs/first", "--diff"],
+        ["diff", "runs/first"],
+        ["best", "runs/first"],
         ["events", "runs/first", "--kind", "pool_changed"],
         ["ls", "runs"],
         ["resume", "runs/first", "--budget", "140"],

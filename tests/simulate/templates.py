@@ -31,7 +31,7 @@ def tags(old: str, shown: Sequence[Trace]) -> str:
         for t in shown
     )
     return (
-        "You are the editor of a prompt.\n<current_prompt>\n" + old + "\n</current_prompt>\n\n"
+        "You are the editor of a prompt.\n<prompt>\n" + old + "\n</prompt>\n\n"
         "Graders looked at these replies:\n" + cases + "\n\n"
         "Revise the prompt so that the next replies please them. Say nothing but the prompt."
     )

@@ -67,7 +67,7 @@ def answers(
     program = dspy.ChainOfThought(Answering.with_instructions(instructions))
     program.predict.demos = list(demos)
     with dspy.context(lm=ReaderLM(reader), adapter=adapter()):
-        return [program(request=one["request"]).answer for one in examples]
+        return [program(request=one["prompt"]).answer for one in examples]
 
 
 def mean_of(adapter: Any, instructions: str, demos: Any = ()) -> float:
@@ -143,7 +143,7 @@ def test_the_proposer_gets_a_new_instruction(adapter: Any, options: Any) -> None
 def test_gepa_of_dspy_runs_and_finds_better_instructions() -> None:
     careful = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0))
     train = [
-        dspy.Example(request=e["request"], whole=e).with_inputs("request") for e in DATA["train"]
+        dspy.Example(request=e["prompt"], whole=e).with_inputs("request") for e in DATA["train"]
     ]
 
     def metric(gold: Any, pred: Any, *_: Any, **__: Any) -> Any:

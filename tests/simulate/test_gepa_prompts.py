@@ -1,20 +1,25 @@
 """The peer's own reflection prompts, from the installed package: no text of theirs stands here."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from gepa import optimize
+from gepa.adapters.default_adapter.default_adapter import EvaluationResult
 from gepa.optimize_anything import optimize_anything_reflection_prompt_template
 from gepa.strategies.instruction_proposal import InstructionProposalSignature
 
-from flashevolve.llm.messages import user
+from flashevolve.llm.messages import Message, user
+from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
 from flashevolve.simulate.reflecting import reflect
 from flashevolve.simulate.roles import current_text, infer_role
-from tests.simulate.instructing import FLAWLESS
+from flashevolve.workloads.instructions import score
+from tests.simulate.instructing import DATA, FLAWLESS, SEED, mean
 
 CERTAIN = TextReader(FLAWLESS)
 OLD = "Answer the request.\nBe kind."
@@ -22,6 +27,15 @@ RULE = 'Each bullet line must begin with "* "; 0 such lines were found.'
 REQUEST = "Describe a tram. Give exactly 3 bullet points."
 NEW = reflect(OLD, [Trace(REQUEST, "", RULE)], random.Random(1), FLAWLESS).text
 """What a flawless reflection on such a failure gives."""
+
+
+class Quiet:
+    """A logger that keeps silent."""
+
+    def log(self, message: str) -> None:
+        pass
+
+
 TEMPLATES = [None, optimize_anything_reflection_prompt_template]
 
 
@@ -94,3 +108,35 @@ def test_the_new_text_holds_the_rule() -> None:
 
 def test_without_examples_nothing_is_learnt() -> None:
     assert proposed(prompt([])) == OLD
+
+
+def test_the_peer_itself_finds_better_instructions_with_the_reader_as_its_models() -> None:
+    careful = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0))
+    by_request = {example["prompt"]: example for example in DATA["train"]}
+    roles: Counter[str] = Counter()
+
+    def said(asked: str | list[dict[str, Any]]) -> str:
+        turns: list[dict[str, Any]]
+        turns = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
+        messages = [Message(role=turn["role"], content=turn["content"]) for turn in turns]
+        roles[infer_role(take_apart(messages))] += 1
+        return careful.answer(messages, random.Random(messages[-1].text))
+
+    def evaluate(example: Any, response: str) -> EvaluationResult:
+        points, feedback = score(by_request[example["input"]], response)
+        return EvaluationResult(score=points, feedback=feedback)
+
+    data = [{"input": one, "answer": "", "additional_context": {}} for one in by_request]
+    result = optimize(
+        seed_candidate={"system": SEED},
+        trainset=data,
+        valset=data[:20],
+        task_lm=said,
+        reflection_lm=said,
+        evaluator=evaluate,
+        max_metric_calls=200,
+        logger=Quiet(),
+        seed=1,
+    )
+    assert roles.keys() == {"answer", "reflect"}
+    assert mean(result.best_candidate["system"]) > mean(SEED)

@@ -27,7 +27,7 @@ REQUEST = "Describe a tram. Give exactly 3 bullets."
 REMINDER = "Pay attention to the bullets."
 """Advice that tells nothing which the request does not say."""
 FAILED = (
-    {"request": "Describe a tram. Give exactly 3 bullet points."},
+    {"prompt": "Describe a tram. Give exactly 3 bullet points."},
     "- The tram is old.",
     'There must be exactly 3 bullet lines and each must begin with "* "; 0 were found.',
 )

@@ -7,15 +7,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flashevolve.algorithms.gepa import prompts
-from flashevolve.llm.messages import assistant, system, user
+from flashevolve.llm.messages import Message, Role, assistant, system, user
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
 from flashevolve.simulate.roles import current_text, infer_role, shown_texts
+from flashevolve.simulate.simple_reader import SimpleReader
+from flashevolve.simulate.terms import words_of
 from flashevolve.templates import fill, template
+from flashevolve.workloads.instructions import generate, score
+from flashevolve.workloads.instructions.kinds import ALL_KINDS
 from tests.simulate.instructing import (
     DATA,
     FLAWLESS,
@@ -75,7 +81,7 @@ def revised(text: str, draw: int, reader: TextReader) -> str:
 
 def headings(old: str, shown: list[Trace]) -> str:
     """The prompt that the reader's other tests use."""
-    examples = [({"request": t.inputs}, t.output, t.feedback) for t in shown]
+    examples = [({"prompt": t.inputs}, t.output, t.feedback) for t in shown]
     return reflection_prompt(old, examples)
 
 
@@ -172,6 +178,55 @@ def test_a_merge_is_recognised_and_answered_in_the_form_asked_for(
     assert read(reply).splitlines() == [SEED, RULES["title"], RULES["bullets"]]
 
 
+def test_named_fields_are_merged_into_the_one_that_is_wanted() -> None:
+    structure = "\n\n".join(
+        f"[[ ## {name} ## ]]\n{{{name}}}" for name in ("prompt_a", "prompt_b", "joint_prompt")
+    )
+    given = f"[[ ## prompt_a ## ]]\n{SEED}\n\n[[ ## prompt_b ## ]]\n{RULES['title']}"
+    turns = [
+        system(f"{structure}\nWhat to do:\n        Combine both prompts into one text."),
+        user(f"{given}\n\nFill in `joint_prompt`."),
+    ]
+    assert infer_role(take_apart(turns)) == "merge"
+    reply = TextReader(FLAWLESS).answer(turns, random.Random(1))
+    assert reply.startswith(f"[[ ## joint_prompt ## ]]\n{SEED}\n{RULES['title']}\n\n[[ ## comp")
+
+
+@pytest.fixture(scope="module")
+def tried() -> list[Trace]:
+    """Requests of every kind, what a reader made of them, and the feedback."""
+    examples = generate(1, 150, 1, 1, kinds=list(ALL_KINDS))["train"]
+    outputs = [answer(ORACLE, example) for example in examples]
+    return [
+        Trace(example["prompt"], output, score(example, output)[1])
+        for example, output in zip(examples, outputs, strict=True)
+    ]
+
+
+def test_a_request_of_any_kind_is_answered(tried: list[Trace]) -> None:
+    for trace in tried:
+        assert infer_role(take_apart([system(ORACLE), user(trace.inputs)])) == "answer"
+
+
+@pytest.mark.parametrize("worded", ALL_REFLECTIONS.values(), ids=ALL_REFLECTIONS)
+def test_examples_of_any_kind_are_told_apart_in_any_wording(
+    worded: Callable[..., str], tried: list[Trace]
+) -> None:
+    for k in range(0, 150, 3):
+        shown = tried[k : k + 3]
+        prompt = take_apart([user(worded(ORACLE, shown))])
+        assert infer_role(prompt) == "reflect"
+        assert (current_text(prompt) or "").strip() == ORACLE
+        for found, meant in zip(prompt.traces, shown, strict=True):
+            assert bare(found.inputs) == bare(meant.inputs)
+            assert bare(found.feedback)[-len(bare(meant.feedback)) :] == bare(meant.feedback)
+
+
+def bare(text: str) -> list[str]:
+    """Returns the lines of a text without fences, which sections leave out."""
+    return [line.strip() for line in text.splitlines() if line.strip(" `~")]
+
+
 def test_a_second_try_is_the_same_role() -> None:
     first = user(own(SEED, [BULLETS]))
     again = user(prompts.again("system", "no fence"))
@@ -182,7 +237,7 @@ def test_a_second_try_is_the_same_role() -> None:
 
 
 ANSWERS: Mapping[str, Any] = {
-    "request": DATA["train"][0]["request"],
+    "request": DATA["train"][0]["prompt"],
     "feedback": "Write a note that gives feedback on my example.",
     "verdict": "Accept the patch as JSON.",
     "rewrite": "Rewrite the following text so that it sounds better:\n```\nThe cat sat.\n```",
@@ -201,12 +256,47 @@ def test_a_request_is_answered(text: str, standing: str) -> None:
 
 def test_a_request_below_a_prompt_with_pasted_examples_is_answered() -> None:
     pasted = "\n".join(
-        f"# Example {k}\n## Input\n{e['request']}\n## Output\n{answer(ORACLE, e)}"
+        f"# Example {k}\n## Input\n{e['prompt']}\n## Output\n{answer(ORACLE, e)}"
         for k, e in enumerate(DATA["train"][:5], 1)
     )
     for example in DATA["test"][:20]:
-        prompt = take_apart([system(f"{ORACLE}\n{pasted}"), user(example["request"])])
+        prompt = take_apart([system(f"{ORACLE}\n{pasted}"), user(example["prompt"])])
         assert infer_role(prompt) == "answer"
+
+
+def test_a_prompt_with_solved_examples_and_a_fence_is_no_reflection() -> None:
+    standing = (
+        "# Instructions\nImprove each text. Write it like this:\n```\nShort. Clear.\n```\n"
+        "# Example 1\n## Input\nThe text is long.\n## Output\nIt is long."
+    )
+    assert infer_role(take_apart([system(standing), user("The new text is old.")])) == "answer"
+
+
+WORDS = words_of(
+    """``` ~~~ # ## ### Example 1 Feedback Input: Output: <prompt> </prompt> <feedback> {"a": [ [[
+    ## ]] {a} `a` "a": JSON verdict accept patch merge improve prompts texts 2 B . critique"""
+)
+LINES = (
+    "\n",
+    "\n\n",
+    " ",
+    "[[ ## a ## ]]\n",
+    "[[ ## a ## ]]\n{a}\n",
+    "[[ ## b ## ]]\n{b}\n",
+    '{\n"b": "{b}"\n}',
+    "a:\n        b",
+    "\n```\nBe kind.\n```\n",
+    "\n# Example 1\n## Input\nTrams\n## Feedback\n",
+)
+FRAGMENTS = st.sampled_from([*WORDS, *LINES])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), st.lists(FRAGMENTS))))
+def test_any_conversation_gets_an_answer(turns: list[tuple[Role, list[str]]]) -> None:
+    messages = [Message(role=role, content="".join(said)) for role, said in turns]
+    for reader in (TextReader(), SimpleReader()):
+        once, again = (reader.answer(messages, random.Random(1)) for _ in range(2))
+        assert once == again
 
 
 def test_earlier_turns_are_no_part_of_the_request() -> None:

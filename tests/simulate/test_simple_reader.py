@@ -6,7 +6,9 @@ from statistics import fmean
 
 import pytest
 
-from flashevolve.llm.messages import system, user
+from flashevolve.llm.messages import Request, system, user
+from flashevolve.simulate.loop import run_virtual
+from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.simple_reader import SimpleReader
 from flashevolve.workloads.instructions import score
 from tests.simulate.instructing import DATA, FLAWLESS, ORACLE, SEED, fenced, reflection_prompt
@@ -18,13 +20,13 @@ KIND, COUNT, TITLE = "Be kind.", "Count the words.", "Titles are short."
 
 def mean(prompt: str, draw: int = 0) -> float:
     return fmean(
-        score(e, SIMPLE.answer([system(prompt), user(e["request"])], random.Random(draw)))[0]
+        score(e, SIMPLE.answer([system(prompt), user(e["prompt"])], random.Random(draw)))[0]
         for e in DATA["test"]
     )
 
 
 def test_the_same_draw_gives_the_same_answer_and_another_draw_another() -> None:
-    asked = [system(ORACLE), user(DATA["test"][0]["request"])]
+    asked = [system(ORACLE), user(DATA["test"][0]["prompt"])]
     one, same, other = (SIMPLE.answer(asked, random.Random(k)) for k in (1, 1, 2))
     assert one == same != other
 
@@ -43,8 +45,8 @@ def test_the_request_always_wins_over_advice() -> None:
 
 def test_one_lesson_is_learnt_at_a_time() -> None:
     failed = [
-        ({"request": "Describe a tram. Avoid commas."}, "a, b", "Commas must be avoided; 3 found."),
-        ({"request": "Add a title."}, "a", 'The title must stand between "<<" and ">>".'),
+        ({"prompt": "Describe a tram. Avoid commas."}, "a, b", "Commas must be avoided; 3 found."),
+        ({"prompt": "Add a title."}, "a", 'The title must stand between "<<" and ">>".'),
     ]
     prompt = reflection_prompt(KIND, failed)
     texts = [fenced(CERTAIN.answer([user(prompt)], random.Random(k))) for k in range(40)]
@@ -72,3 +74,10 @@ def test_merging_holds_no_more_than_the_capacity() -> None:
     texts = ["\n".join(f"Region {k} {n} is there." for k in range(8)) for n in ("north", "south")]
     assert len(CERTAIN.merge(texts[:1], random.Random(1)).splitlines()) == 8
     assert len(CERTAIN.merge(texts, random.Random(1)).splitlines()) == 9
+
+
+def test_a_simulated_model_can_be_given_this_reader() -> None:
+    model = SimulatedModel.from_preset("h100-qwen3-8b", {}, reader=CERTAIN)
+    request = Request(messages=(system(KIND), user("Give exactly 3 bullets.")), seed=1)
+    reply = run_virtual(model.complete(request))
+    assert len(reply.text.splitlines()) == 3

@@ -12,7 +12,7 @@ from flashevolve import rundir
 from flashevolve.artifact import Artifact
 from flashevolve.cli.console import one_line, print_json, safe
 from flashevolve.cli.report import SIMULATED_NOTE, gain_lines, score, table
-from flashevolve.cli.sides import Side, best_side, refuse_two_worlds, sides
+from flashevolve.cli.sides import Side, best_side, refuse_two_worlds, seed_side, sides
 from flashevolve.cli.texts import Change, changes, coloured
 from flashevolve.config.compare import differences
 from flashevolve.errors import ConfigError, nearest
@@ -90,6 +90,7 @@ def to_json(runs: Sequence[OpenRun], old: Side, new: Side, found: list[Change]) 
     """Returns everything that is said, as JSON-serialisable data."""
     data: dict[str, Any] = {
         "simulated": runs[0].started.simulated,
+        "world": runs[0].started.world or None,
         "from": asdict(old),
         "to": asdict(new),
         "same": all(not change.lines for change in found),
@@ -101,9 +102,8 @@ def to_json(runs: Sequence[OpenRun], old: Side, new: Side, found: list[Change]) 
         keys = settings_that_differ(*runs)
         data["config"] = [{"key": k, "from": a, "to": b} for k, (a, b) in keys.items()]
         data["results"] = [_result(run).to_json() for run in runs]
-    elif (old.role, new.role) == ("seed", "best"):
-        gain = _result(runs[0]).test_gain
-        data["test_gain"] = asdict(gain) if gain else None
+    elif _is_tested(runs[0], old, new):
+        data["test_gain"] = _gain(runs[0])
     return data
 
 
@@ -122,7 +122,10 @@ def settings_that_differ(first: OpenRun, second: OpenRun) -> dict[str, tuple[Any
 def heading(runs: Sequence[OpenRun], old: Side, new: Side) -> list[str]:
     """Returns what is said above the texts."""
     lines = _two_runs(*runs) if len(runs) == 2 else _one_run(runs[0], old, new)
-    return [*lines, *([SIMULATED_NOTE] if runs[0].started.simulated else []), ""]
+    started = runs[0].started
+    if started.simulated:
+        lines.append(SIMULATED_NOTE + (f" ({started.world})" if started.world else ""))
+    return [*lines, ""]
 
 
 def _one_run(run: OpenRun, old: Side, new: Side) -> list[str]:
@@ -131,12 +134,21 @@ def _one_run(run: OpenRun, old: Side, new: Side) -> list[str]:
     rows += [("val", score(old.val), score(new.val)), ("test", score(old.test), score(new.test))]
     rows += [("lineage", _chain(old), _chain(new))]
     lines += table(rows)
-    if (old.role, new.role) == ("seed", "best"):
-        gain = _result(run).test_gain
-        lines += gain_lines(asdict(gain) if gain else None)
+    if _is_tested(run, old, new):
+        lines += gain_lines(_gain(run))
     if best_side(run).role == "seed":
         lines.append("nothing better than the seed has been admitted")
     return lines
+
+
+def _is_tested(run: OpenRun, old: Side, new: Side) -> bool:
+    """Says whether the sides are those that are scored on test: the seed and the best."""
+    return old == seed_side(run) and new == best_side(run)
+
+
+def _gain(run: OpenRun) -> dict[str, Any] | None:
+    gain = _result(run).test_gain
+    return asdict(gain) if gain else None
 
 
 def _chain(side: Side) -> str:

@@ -57,10 +57,12 @@ def candidate(run: OpenRun, number: int) -> Candidate:
     if not pool:
         raise ConfigError(f"{run.dir}: no candidate {number}: none has been admitted yet")
     closest = min(pool, key=lambda other: abs(other - number))
-    known = f"one from {min(pool)} to {max(pool)}" if len(pool) > 1 else f"{closest}, the only one"
+    known = f"{closest}, the only one"
+    if len(pool) > 1:
+        known = f"one from {min(pool)} to {max(pool)}, the nearest being {closest}"
     raise ConfigError(
-        f"{run.dir}: no candidate {number}; expected {known}. The nearest is {closest}; "
-        f"to list them: flashevolve show {run.dir}"
+        f"{run.dir}: no candidate {number}; expected {known}. To list them: "
+        f"flashevolve show {run.dir}"
     )
 
 
@@ -119,4 +121,7 @@ def refuse_two_worlds(first: OpenRun, second: OpenRun) -> None:
 
 def world(run: OpenRun) -> str:
     """Returns where the answers of a run came from, in words."""
-    return "simulated world" if run.started.simulated else "real models"
+    if not run.started.simulated:
+        return "real models"
+    recorded = run.started.world
+    return f"simulated world {recorded}" if recorded else "a simulated world that was not recorded"

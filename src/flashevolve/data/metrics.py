@@ -79,7 +79,7 @@ def workload_of(score: ScoreFunction) -> str:
     while isinstance(score, partial):
         score = score.func
     module = getattr(score, "__module__", None) or ""
-    names = (w for w, path in WORKLOADS.items() if f"{module}.".startswith(_package(path)))
+    names = (w for w, made in WORKLOADS.items() if f"{module}.".startswith(_package(made.score)))
     return next(names, "")
 
 

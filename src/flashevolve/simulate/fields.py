@@ -14,7 +14,7 @@ from textwrap import dedent
 from typing import Literal
 
 from flashevolve.llm.messages import Message
-from flashevolve.simulate.statements import words_of
+from flashevolve.simulate.terms import words_of
 
 _MARKER = re.compile(r"^\[\[ ## (\w+) ## \]\][ \t]*$", re.MULTILINE)
 _SLOT = re.compile(r"^\{(\w+)\}", re.MULTILINE)

@@ -6,10 +6,9 @@ not. The words are general English for such parts; none belongs to one prompt.
 """
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
-from flashevolve.simulate.statements import words_of
+from flashevolve.simulate.terms import words_of
 
 EXAMPLE, REFERENCE, UPDATE = "example", "reference", "update"
 FEEDBACK, OUTPUT, INPUT = "feedback", "output", "input"
@@ -56,7 +55,7 @@ def is_label(heading: str) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def kind_of(path: Sequence[str]) -> str | None:
+def kind_of(path: tuple[str, ...]) -> str | None:
     """Returns what the text below these headings is, outermost first; None = nothing known.
 
     Inside an example the outermost label decides, since what stands below it is the example's own,

@@ -57,8 +57,8 @@ def infer_role(prompt: Prompt) -> Role:
     if not _TEXTS.search(says):
         return "answer"
     if _IMPROVE.search(says) and current_text(prompt) is not None:
-        told = any(trace.output.strip() or trace.feedback.strip() for trace in prompt.traces)
-        if told or (_FEEDBACK.search(says) and _EXAMPLES.search(says)):
+        judged = _judged(prompt) or _FEEDBACK.search(says)
+        if judged and (prompt.traces or _EXAMPLES.search(says)):
             return "reflect"
     if _MERGE.search(says) and not prompt.traces and len(shown_texts(prompt)) >= 2:
         return "merge"
@@ -68,14 +68,16 @@ def infer_role(prompt: Prompt) -> Role:
 def current_text(prompt: Prompt) -> str | None:
     """Returns the text that is to be improved; None if the prompt shows none.
 
-    It stands under a heading of its own, in a field, or in the first fenced block that no example
-    holds.
+    It stands in the first fenced block that no example holds, in a field, or under a heading of its
+    own; a heading that does not say that it is the current one counts only beside feedback.
     """
     outside = [part for part in prompt.parts if not part.in_example]
     named = [part for part in outside if part.kind in (CURRENT, TEXT)]
-    blocks = [first_block(named), first_block(outside)]
-    texts = [part.text for part in named if part.kind == CURRENT and part.text.strip()]
-    return next((text for text in [*blocks, *texts] if text), None)
+    texts = [first_block(named), first_block(outside)]
+    texts += [part.text for part in named if part.kind == CURRENT]
+    if _judged(prompt):
+        texts += [part.text for part in named]
+    return next((text for text in texts if text and text.strip()), None)
 
 
 def shown_texts(prompt: Prompt) -> Mapping[str, str]:
@@ -100,6 +102,10 @@ def shown_texts(prompt: Prompt) -> Mapping[str, str]:
         n_usual = max(len(paragraphs(texts[name])) for name in others)
         texts[last] = "\n\n".join(paragraphs(texts[last])[:n_usual])
     return texts
+
+
+def _judged(prompt: Prompt) -> bool:
+    return any(trace.feedback.strip() for trace in prompt.traces)
 
 
 @lru_cache(maxsize=1_024)

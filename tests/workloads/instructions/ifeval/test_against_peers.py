@@ -85,6 +85,44 @@ PIECES = [
 ANSWERS = st.lists(st.sampled_from(PIECES), max_size=24).map("".join) | st.text(max_size=40)
 
 
+def of(pieces: list[str], joint: str = "") -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(pieces), min_size=1, max_size=8).map(joint.join)
+
+
+def framed(before: list[str], after: list[str], within: Any = ANSWERS) -> st.SearchStrategy[str]:
+    return st.tuples(st.sampled_from(before), within, st.sampled_from(after)).map("".join)
+
+
+OPENINGS = framed(["", "'", '"', "'\"", "\"'", "*"], ["", ",", ".", "'s", " tea", "?", "-"], WORD)
+
+NEAR: dict[str, st.SearchStrategy[str]] = {
+    "length_constraints:nth_paragraph_first_word": st.lists(
+        OPENINGS | st.sampled_from(["", " "]), min_size=1, max_size=4
+    ).map("\n\n".join),
+    "startend:end_checker": framed([""], ["The end.", "ONE TEA", 'so "it" is', "ship\n", 'end."']),
+    "startend:quotation": framed(['"', "", '\n "', "“"], ['"', "", '" \n', "”"]),
+    "combination:repeat_prompt": framed(
+        ["The end.", "ONE TEA", '\nso "it" is', "ship"], ["", "\n"]
+    ),
+    "combination:two_responses": of(["******", "\n******\n", "tea", "ship", " ", "***"]),
+    "detectable_format:json_format": framed(
+        ["", "```json\n", "```JSON", "```", "```\n```json", " "],
+        ["", "\n```", "```", "``````"],
+        st.sampled_from(['{"a": 1}', "[1, 2]", "null", "NaN", "{'a': 1}", "{", "12", "tea"]),
+    ),
+    "detectable_format:number_highlighted_sections": of(
+        ["*tea*", "**old ship**", "***one***", "*", "**", " ", "\n", "tea"]
+    ),
+    "detectable_format:multiple_sections": of(
+        ["Section 1", "SECTION2", "Day 3", "Day  4", "Section\n5", "section 6", "7 ", " "]
+    ),
+    "detectable_format:number_bullet_lists": of(
+        ["* a", "- b", "**c**", "\t* d", "tea", "", " -e", "*f", "***", "--", "* * g"], "\n"
+    ),
+}
+"""Id -> answers that come near to being right, which random pieces seldom do."""
+
+
 @pytest.fixture(params=PEERS)
 def other(request: pytest.FixtureRequest) -> Peer:
     return peer(request.param)
@@ -103,12 +141,13 @@ def test_they_know_the_same_instructions(other: Peer) -> None:
 @settings(max_examples=600, deadline=None)
 @given(data=st.data())
 def test_generated_answers_get_the_same_verdict(name: str, data: st.DataObject) -> None:
-    answer = data.draw(ANSWERS, label="answer")
+    near = NEAR.get(name, st.nothing())
+    answer = data.draw(ANSWERS | near, label="answer")
     values = {key: data.draw(drawn, label=key) for key, drawn in VALUES.get(name, {}).items()}
     if name.endswith("number_bullet_lists"):
         answer = re.sub(r"^\s*\*$", "", answer, flags=re.MULTILINE)
     if name.endswith("capital_word_frequency"):
-        answer = re.sub(r"['`]", "", answer)
+        answer = re.sub(r"['’]", "", answer)
     if "\r" in answer:
         answer = answer.replace("\r", "\n")
     for title in PEERS:

@@ -17,7 +17,7 @@ from flashevolve.workloads.instructions.verdict import (
     related,
 )
 
-_BETWEEN_TOKENS = re.compile(r"""\s|[;@#$%&?!"“”«»()\[\]{}<>…]|[,:](?!\d)|\.{2,}|--""")
+_BETWEEN_TOKENS = re.compile(r"""\s|[;@#$%&*?!"`‘“”„«»()\[\]{}<>‒–—―]|[,:](?!\d)|\.{2,}|--""")
 """Separates what counts as one word in capitals: "U.S.", "DON'T" and "AND/OR" are one each."""
 
 
