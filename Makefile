@@ -46,6 +46,7 @@ check: lint types test  ## exactly what CI runs
 
 bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
 	$(BIN)/python benchmarks/reference_cell.py --seeds 3
+	$(BIN)/python benchmarks/reference_cell.py --seeds 3 --preset hosted-api
 	$(BIN)/python benchmarks/engine_overhead.py
 	$(BIN)/python benchmarks/http_client.py
 	$(BIN)/python benchmarks/real_http.py

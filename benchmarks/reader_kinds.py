@@ -20,7 +20,7 @@ from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import score
 from flashevolve.workloads.instructions.drawing import Deck, draw
 from flashevolve.workloads.instructions.generator import generate
-from flashevolve.workloads.instructions.kinds import ALL_KINDS, UNSEEN
+from flashevolve.workloads.instructions.kinds import ALL_KINDS, DEFAULT_KINDS, UNSEEN
 from flashevolve.workloads.instructions.vocabulary import SPLITS
 from flashevolve.workloads.instructions.wording import FORMS, QUESTIONS, ways
 
@@ -97,8 +97,8 @@ def main() -> None:
         print(f"{kind:50}" + "".join(f"{value:8.2f}" for value in values), f"{n:5}")
     means = [fmean(column) for column in zip(*rows.values(), strict=True)]
     print(f"{'mean of ' + str(len(rows)):50}" + "".join(f"{value:8.2f}" for value in means))
-    for label, chosen in (("default kinds", None), ("all kinds", ALL_KINDS)):
-        made = generate(0, 0, 0, 500, **({} if chosen is None else {"kinds": chosen}))["test"]
+    for label, chosen in (("default kinds", DEFAULT_KINDS), ("all kinds", ALL_KINDS)):
+        made = generate(0, 0, 0, 500, kinds=chosen)["test"]
         print(f"bare prompt, {label}: {rate([BARE] * len(made), made):.3f}")
 
 

@@ -16,16 +16,17 @@ COLUMNS = 3
 INTRODUCTION = """\
 # The world's parameters
 
-Written by `docs/make_world.py` from `src/flashevolve/simulate/world.toml`, the only place that holds
-a number of [the simulated world](simulation.md). Hash `{hash}`, revision {revision}.
+Written by `docs/make_world.py` from `src/flashevolve/simulate/world.toml`, the only place that
+holds a number of [the simulated world](simulation.md). Hash `{hash}`, revision {revision}.
 
 The hash is over the values. It stands in the first event of every run, in its result, in `show` and
-in every table of a benchmark; runs of different hashes are neither resumed in each other's place nor
-compared. The revision is raised when code changes what the same values mean, which changes the hash
-too.
+in the tables of benchmarks. A run is not resumed in a world of another hash, and reports of
+different hashes are not compared. The revision is raised when code changes what the same values
+mean, which changes the hash too.
 
 For a world of your own, copy the file, change it, and name it: `--simulation.world my-world.toml`,
-or `world="my-world.toml"` in Python. Every key is required, and unknown ones are refused.
+or `world="my-world.toml"` in Python. Every key is required; unknown ones are refused, and so is
+another revision than the package's own.
 """
 
 
@@ -78,7 +79,8 @@ def _row(line: str, about: str | None) -> tuple[str, str, str, str, str]:
     columns = [part.strip() for part in (about or "").split("|")]
     if len(columns) != COLUMNS or not all(columns):
         raise ValueError(
-            f"{WORLD_FILE.name}: expected `#: unit | mechanism | source` above {key}, found {about!r}"
+            f"{WORLD_FILE.name}: expected `#: unit | mechanism | source` above {key}, "
+            f"found {about!r}"
         )
     unit, mechanism, source = columns
     return key, value, unit, mechanism, source

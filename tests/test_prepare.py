@@ -72,19 +72,25 @@ def test_an_unknown_simulation_is_named_with_the_key_that_asks_for_it(
 
 
 SIMULATED = Model("sim/h100-qwen3-8b")
-INSTRUCTION = {"request": "Avoid commas.", "constraints": [{"kind": "no_commas"}]}
+INSTRUCTION = {
+    "key": 1,
+    "prompt": "Avoid commas.",
+    "instruction_id_list": ["punctuation:no_comma"],
+    "kwargs": [{}],
+}
 
 
 def simulated(score: Any, **tables: Any) -> Prepared:
     tree = {
         "artifact": {"system": "s"},
-        "task": {"input": "request"},
+        "task": {"input": "prompt"},
         "model": SIMULATED,
         "budget": Budget(metric_calls=100),
         **tables,
     }
-    other = {**INSTRUCTION, "request": "Use no commas."}
-    return prepare(resolve(tree), splits=load_splits([INSTRUCTION], [other]), score=score)
+    other = {**INSTRUCTION, "key": 2, "prompt": "Use no commas."}
+    splits = load_splits([INSTRUCTION], [other], id_field="key")
+    return prepare(resolve(tree), splits=splits, score=score)
 
 
 def test_a_simulated_run_names_its_world_and_a_real_one_has_none() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.config import TaskSettings
-from flashevolve.data.metrics import Metric, last_number, metric, score_function
+from flashevolve.data.metrics import Metric, last_number, metric, score_function, workload_of
 from flashevolve.errors import ConfigError, DataError
 from flashevolve.task import Example
 
@@ -207,3 +207,8 @@ def test_a_metric_may_be_any_function() -> None:
     found = score_function(TaskSettings(metric="json:dumps"))
     assert found is json.dumps
     assert not isinstance(found, Metric)
+
+
+def test_a_score_function_tells_the_workload_that_it_belongs_to() -> None:
+    assert workload_of(score_function(TaskSettings(workload="instructions"))) == "instructions"
+    assert workload_of(score_function(TaskSettings(metric="exact"))) == ""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flashevolve import events as ev
-from flashevolve.engine.evaluation import SharedKey
+from flashevolve.engine.shared import ScoreKey
 
 
 class MemoryStore:
@@ -29,8 +29,9 @@ class MemoryStore:
     async def durable(self) -> None:
         return None
 
-    def snapshot(self, seq: int, state: Mapping[str, Any]) -> None:
+    def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
         self.snapshots.append((seq, state))
+        return 0
 
     def events(self, *kinds: type) -> list[Any]:
         return [r.event for r in self.records if isinstance(r.event, kinds)]
@@ -44,9 +45,12 @@ class MemoryStore:
     def journal_outcomes(self, ticket: int) -> list[ev.OutcomeRecorded]:
         return [e for e in self.events(ev.OutcomeRecorded) if e.ticket == ticket]
 
-    def shared_scores(self) -> Iterable[tuple[SharedKey, float]]:
+    def shared_artifacts(self) -> Iterable[str]:
+        return {e.artifact for e in self.events(ev.OutcomeRecorded) if not e.fresh}
+
+    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, float]]:
         return [
-            ((e.artifact, e.split, e.example, e.replica), e.score)
+            ((e.split, e.example, e.replica), e.score)
             for e in self.events(ev.OutcomeRecorded)
-            if not e.fresh
+            if e.artifact == artifact and not e.fresh
         ]

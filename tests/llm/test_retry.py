@@ -40,7 +40,7 @@ class Flaky:
 
 def times(errors: Sequence[BaseException], policy: RetryPolicy, seed: int = 0) -> list[float]:
     attempt = Flaky(*errors)
-    assert run(with_retries(attempt, policy, Random(seed))) is OK
+    assert run(with_retries(attempt, policy, lambda: Random(seed))) is OK
     return attempt.times_s
 
 
@@ -50,7 +50,7 @@ def test_a_success_is_returned_at_once() -> None:
 
 def test_retryable_errors_are_tried_again_and_attempts_are_numbered_from_one() -> None:
     attempt = Flaky(Transient("a"), RateLimited("b"))
-    assert run(with_retries(attempt, RetryPolicy(), Random(0))) is OK
+    assert run(with_retries(attempt, RetryPolicy(), lambda: Random(0))) is OK
     assert attempt.numbers == [1, 2, 3]
 
 
@@ -81,7 +81,7 @@ def test_a_retry_after_is_honoured(kind: type[RateLimited] | type[Transient]) ->
 def test_what_no_retry_can_mend_is_raised_at_once(error: Exception) -> None:
     attempt = Flaky(error)
     with pytest.raises(type(error), match=str(error)) as caught:
-        run(with_retries(attempt, RetryPolicy(), Random(0)))
+        run(with_retries(attempt, RetryPolicy(), lambda: Random(0)))
     assert caught.value is error
     assert attempt.numbers == [1]
 
@@ -93,7 +93,7 @@ def test_429s_cost_no_attempt_but_only_the_time_slept() -> None:
 
     async def scenario() -> float:
         with pytest.raises(RateLimited, match=r"^13$"):
-            await with_retries(attempt, policy, Random(0))
+            await with_retries(attempt, policy, lambda: Random(0))
         return asyncio.get_running_loop().time()
 
     assert 180 <= run(scenario()) <= 200
@@ -106,7 +106,7 @@ def test_a_slow_queue_takes_nothing_from_the_time_for_429s() -> None:
             raise RateLimited("x")
         return OK
 
-    assert run(with_retries(queued, RetryPolicy(), Random(0))) is OK
+    assert run(with_retries(queued, RetryPolicy(), lambda: Random(0))) is OK
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -116,14 +116,14 @@ def test_the_default_patience_survives_a_restart_of_three_minutes(seed: int) -> 
             raise Transient("connection refused")
         return OK
 
-    assert run(with_retries(restarting, RetryPolicy(), Random(seed))) is OK
+    assert run(with_retries(restarting, RetryPolicy(), lambda: Random(seed))) is OK
 
 
 def test_attempts_are_bounded_and_the_last_error_leaves_unchanged() -> None:
     errors: list[LLMError] = [Transient(str(n), billed_unknown=True) for n in range(1, 9)]
     attempt = Flaky(*errors)
     with pytest.raises(Transient, match="6") as caught:
-        run(with_retries(attempt, RetryPolicy(max_attempts=6), Random(0)))
+        run(with_retries(attempt, RetryPolicy(max_attempts=6), lambda: Random(0)))
     assert caught.value is errors[5]
     assert caught.value.__cause__ is None
     assert attempt.numbers == [1, 2, 3, 4, 5, 6]
@@ -134,7 +134,7 @@ def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
 
     async def scenario() -> float:
         with pytest.raises(RateLimited, match="daily quota"):
-            await with_retries(attempt, RetryPolicy(max_total_s=600.0), Random(0))
+            await with_retries(attempt, RetryPolicy(max_total_s=600.0), lambda: Random(0))
         return asyncio.get_running_loop().time()
 
     assert run(scenario()) == 0.0
@@ -143,7 +143,7 @@ def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
 def test_cancelling_ends_the_wait() -> None:
     async def scenario() -> None:
         attempt = Flaky(*[Transient("x")] * 3)
-        task = asyncio.ensure_future(with_retries(attempt, RetryPolicy(), Random(0)))
+        task = asyncio.ensure_future(with_retries(attempt, RetryPolicy(), lambda: Random(0)))
         asyncio.get_running_loop().call_later(0.1, task.cancel)
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -171,7 +171,7 @@ def test_a_model_behind_a_limiter_gets_through_a_bad_spell() -> None:
                 finally:
                     limiter.release()
 
-            reply = await with_retries(attempt, RetryPolicy(first_wait_s=0.01), Random(0))
+            reply = await with_retries(attempt, RetryPolicy(first_wait_s=0.01), lambda: Random(0))
             await model.close()
             assert (reply.text, len(endpoint.received)) == ("at last", 4)
             assert (limiter.in_use, limiter.limit) == (0, 3)

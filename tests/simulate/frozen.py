@@ -60,7 +60,11 @@ def messages() -> list[tuple[Message, ...]]:
         f"## Stale text\n{stale}\n\n## Current text\n{current}\n\n## Updates since\n"
         "Version 2: a change\n\nGive a verdict as JSON: accept, patch or discard."
     )
-    return [*asked, (user(reflect),), (user(repair),)]
+    merge = (
+        f"Combine these two prompts into one that keeps what each says:\n\n{stale}\n\n{current}\n\n"
+        "Write the combined prompt within ``` blocks."
+    )
+    return [*asked, *((user(text),) for text in (reflect, repair, merge))]
 
 
 def digest() -> str:

@@ -37,7 +37,7 @@ RULES = {
 """What feedback teaches about the kinds of the default data, in the order of `KINDS`."""
 ORACLE = "\n".join([SEED, *RULES.values()])
 
-DATA = generate(0, 60, 60, 200)
+DATA = generate(0, 60, 60, 500)
 READER = TextReader()
 FLAWLESS = ReaderParameters(
     lapse_rate=0,
@@ -68,7 +68,7 @@ def mean(
 @cache
 def alone(kind: str) -> list[dict[str, Any]]:
     """Returns examples whose only constraint is of one kind, a key of `KINDS`."""
-    return generate(0, 0, 0, 120, kinds=[KINDS[kind]], n_constraints=[1])["test"]
+    return generate(0, 0, 0, 160, kinds=[KINDS[kind]], n_constraints=[1])["test"]
 
 
 def kind_rate(prompt: str, kind: str) -> float:

@@ -9,7 +9,7 @@ import pytest
 from flashevolve.llm.messages import system, user
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.reader import TextReader
-from flashevolve.workloads.instructions import score
+from flashevolve.workloads.instructions import generate, score
 from tests.simulate.instructing import (
     DATA,
     ORACLE,
@@ -41,8 +41,9 @@ PARAPHRASES = [
 
 
 def test_a_prompt_that_states_the_house_rules_beats_the_bare_one_clearly() -> None:
-    assert 0.48 <= mean(SEED) <= 0.62
-    assert 0.85 <= mean(ORACLE) <= 0.95
+    many = generate(1, 0, 0, 1000)["test"]
+    assert 0.5 <= mean(SEED, many) <= 0.6
+    assert 0.85 <= mean(ORACLE, many) <= 0.95
 
 
 @pytest.mark.parametrize(("kind", "advice"), PARAPHRASES)
@@ -50,7 +51,7 @@ def test_paraphrased_advice_earns_about_the_same(kind: str, advice: str) -> None
     bare = kind_rate(SEED, kind)
     original = kind_rate(f"{SEED}\n{RULES[kind]}", kind)
     paraphrased = kind_rate(f"{SEED}\n{advice}", kind)
-    assert original > bare + 0.3
+    assert original > bare + 0.2
     assert abs(paraphrased - original) <= 0.12
 
 
@@ -87,7 +88,7 @@ def test_an_overlong_prompt_hurts() -> None:
 
 
 def test_a_rule_for_one_kind_of_request_hurts_where_it_is_said_to_hold_always() -> None:
-    assert mean(f'{ORACLE}\nEnd with the phrase "See you soon".') < mean(ORACLE) - 0.03
+    assert mean(f"{ORACLE}\nGive exactly 4 bullet points.") < mean(ORACLE) - 0.015
 
 
 def test_the_same_draw_gives_the_same_answer_and_another_draw_sometimes_another() -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -7,15 +8,21 @@ from random import Random
 import pytest
 
 from flashevolve.errors import ConfigError
+from flashevolve.llm.messages import Message
 from flashevolve.simulate.attention import ReaderParameters
-from flashevolve.simulate.batching import ServingSettings
+from flashevolve.simulate.batching import Batch, ServingSettings
 from flashevolve.simulate.ceiling import RecordedCall, ceiling_s
 from flashevolve.simulate.hosted import HostedSettings
+from flashevolve.simulate.lengths import LengthSettings, draw_tokens
+from flashevolve.simulate.model import SimulatedModel
+from flashevolve.simulate.reader import TextReader
+from flashevolve.simulate.serving import Server
 from flashevolve.simulate.world import WORLD_FILE, check_same_world, load_world
 from tests.simulate import frozen
 
-SMALL = """
-revision = 1
+REVISION = load_world().revision
+SMALL = f"""
+revision = {REVISION}
 [hosted]
 [latency.task]
 mean_s = 0.5
@@ -70,6 +77,29 @@ def test_a_world_that_behaves_otherwise_under_the_same_hash_asks_for_a_new_revis
     assert frozen.problem(pinned, {**pinned, "digest": "2"}) == frozen.RAISE
     assert frozen.problem(pinned, {"revision": 2, "hash": "b", "digest": "2"}) == frozen.RENEW
     assert "raise `revision` in world.toml" in frozen.RAISE
+
+
+def test_what_is_pinned_sees_answers_lengths_and_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned = frozen.digest()
+    assert frozen.digest() == pinned
+
+    def loud(self: TextReader, messages: Sequence[Message], rng: Random) -> str:
+        return "OTHERWISE"
+
+    def longer(settings: LengthSettings, messages: Sequence[Message], sample: int | str) -> int:
+        return draw_tokens(settings, messages, sample) + 1
+
+    def late(self: Batch) -> float:
+        return 0.01
+
+    for name, other in (
+        ("reader.TextReader.answer", loud),
+        ("model.draw_tokens", longer),
+        ("batching.Batch._step_s", late),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"flashevolve.simulate.{name}", other)
+            assert frozen.digest() != pinned, name
 
 
 def test_the_preset_reproduces_the_published_saturated_throughput() -> None:
@@ -151,9 +181,14 @@ def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
         ("strength = 1.0", "strength = 0", r"\[serving.tiny\]: expected strength, .* found 0"),
         ("strength = 1.0", 'strength = "1"', r"expected strength, a number above 0 .*, found '1'"),
         ("strength = 1.0", "", r"expected strength, a number above 0 .*, found None"),
-        ("revision = 1", "", r"expected revision, an integer from 1 up, found None"),
-        ("revision = 1", "revision = true", r"expected revision, .* found True"),
-        ("revision = 1", "revison = 1", r"found 'revison'\. Did you mean 'revision'\?"),
+        ("revision =", "# revision =", rf"expected revision = {REVISION}, which .* found None"),
+        (f"revision = {REVISION}", "revision = true", r"simulates, found True"),
+        (
+            f"revision = {REVISION}",
+            "revision = 999",
+            r"simulates, found 999; compare the file with",
+        ),
+        ("revision =", "revison =", r"found 'revison'\. Did you mean 'revision'\?"),
         ("mean_s = 0.5", "means = 0.5", r"\[latency.task\]: expected one of mean_s, sigma"),
         ("mean_s = 0.5", "mean_s = -1", r"\[latency.task\]: mean_s must not be negative, got -1"),
         ("[latency.task]", "[latency]", r"expected a table \[mean_s\], found 0.5"),
@@ -194,6 +229,26 @@ def test_two_presets_of_one_name_and_a_world_without_any_are_refused(tmp_path: P
     none = f"{SMALL[:start]}[serving]\n{SMALL[end:]}"
     with pytest.raises(ConfigError, match="expected at least one preset"):
         load_world(write(tmp_path / "none.toml", none))
+
+
+def test_a_presets_strength_scales_its_reader(tmp_path: Path) -> None:
+    text = SMALL.replace("strength = 1.0", "strength = 2.0")
+    world = load_world(write(tmp_path / "world.toml", text))
+    assert world.reader_of("tiny") == world.reader.at_strength(2.0) != world.reader
+    shipped = load_world()
+    assert {shipped.reader_of(name) for name in shipped.presets} == {shipped.reader}
+    shared: dict[str, Server] = {}
+    made: list[ReaderParameters] = []
+
+    class Reader(TextReader):
+        def __init__(self, parameters: ReaderParameters) -> None:
+            made.append(parameters)
+            super().__init__(parameters)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("flashevolve.simulate.reader.TextReader", Reader)
+        SimulatedModel.from_preset("tiny", shared, world=world)
+    assert made == [world.reader_of("tiny")]
 
 
 def test_a_world_that_was_changed_on_disk_is_read_again(tmp_path: Path) -> None:

@@ -63,8 +63,10 @@ def test_two_artifacts_may_be_evaluated_on_one_example_in_one_visit(writer: Stor
 def test_only_outcomes_that_are_not_fresh_are_shared(writer: StoreWriter) -> None:
     writer.append([outcome("e1", fresh=True, score=0.1), outcome("e2", 2, score=0.2)], 0.0)
     writer.append([outcome("e2", 3, score=0.3)], 0.0)
-    key = ("a", "val", "e2", 0)
-    assert list(writer.shared_scores()) == [(key, 0.2), (key, 0.3)]
+    key = ("val", "e2", 0)
+    assert list(writer.shared_artifacts()) == ["a"]
+    assert list(writer.shared_scores("a")) == [(key, 0.2), (key, 0.3)]
+    assert list(writer.shared_scores("b")) == []
 
 
 def test_the_latest_snapshot_replaces_earlier_ones(writer: StoreWriter) -> None:

@@ -79,12 +79,9 @@ def workload_of(score: ScoreFunction) -> str:
     while isinstance(score, partial):
         score = score.func
     module = getattr(score, "__module__", None) or ""
-    names = (w for w, made in WORKLOADS.items() if f"{module}.".startswith(_package(made.score)))
+    owners = ((name, w.score.partition(":")[0]) for name, w in WORKLOADS.items())
+    names = (name for name, package in owners if f"{module}.".startswith(f"{package}."))
     return next(names, "")
-
-
-def _package(path: str) -> str:
-    return f"{path.partition(':')[0]}."
 
 
 def metric(task: TaskSettings) -> Metric:

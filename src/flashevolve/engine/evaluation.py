@@ -10,7 +10,7 @@ outcome; only what no score can express is raised.
 import asyncio
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from statistics import fmean
@@ -20,6 +20,7 @@ from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask, UserCode
 from flashevolve.errors import FlashEvolveError, TaskError
@@ -29,8 +30,6 @@ from flashevolve.outcome import Outcome, Usage
 from flashevolve.policies.stopping import FailureStreak
 from flashevolve.task import Example, Split, Task
 
-SharedKey = tuple[str, str, str, int]
-"""Artifact hash, split, example id, replica."""
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
 
@@ -56,12 +55,19 @@ class Place:
 class EvaluationService:
     """Runs and scores; one per run."""
 
-    def __init__(self, task: Task, code: UserCode, log: EventLog, max_parallel: int) -> None:
+    def __init__(
+        self,
+        task: Task,
+        code: UserCode,
+        log: EventLog,
+        max_parallel: int,
+        shared: SharedScores | None = None,
+    ) -> None:
         self.task = task
         self._code = code
         self._log = log
         self._max_parallel = max_parallel
-        self._known: dict[SharedKey, float] = {}
+        self._shared = shared or SharedScores(log.durable)
         self._under_way: dict[tuple[object, ...], asyncio.Future[None]] = {}
         self._metric_failures = FailureStreak()
         self._probe = asyncio.Lock()
@@ -69,10 +75,9 @@ class EvaluationService:
         self._broken: TaskError | None = None
         """What a probe found; whoever waits for its turn must not try again."""
 
-    def remember(self, scores: Iterable[tuple[SharedKey, float]]) -> None:
-        """Takes in the shared scores that earlier processes recorded."""
-        self._known.update(scores)
-        if self._known:
+    def resume(self) -> None:
+        """Takes note of the shared scores that earlier processes recorded."""
+        if self._shared.resume():
             self._probes_left = 0
 
     async def evaluate(
@@ -82,8 +87,22 @@ class EvaluationService:
 
         A shared outcome that was known before comes without output and trace.
         """
+        if fresh:
+            return await self._all(place, artifact, split, ids, None)
+        async with self._shared.of(artifact.hash) as known:
+            return await self._all(place, artifact, split, ids, known)
+
+    async def _all(
+        self,
+        place: Place,
+        artifact: Artifact,
+        split: Split,
+        ids: Sequence[str],
+        known: Scores | None,
+    ) -> dict[str, Outcome]:
+        """Evaluates; `known` are the artifact's shared scores, None = afresh."""
         wanted = list(dict.fromkeys(ids))
-        replicas = [place.ticket] if fresh else list(range(self.task.replicas))
+        replicas = [place.ticket] if known is None else list(range(self.task.replicas))
         # All examples once, then again: a probe of the task must meet several of them.
         todo = iter([(replica, example_id) for replica in replicas for example_id in wanted])
         found: dict[tuple[str, int], Outcome] = {}
@@ -91,7 +110,7 @@ class EvaluationService:
         async def work() -> None:
             for replica, example_id in todo:
                 example = self.task.by_id[example_id]
-                outcome = await self._one(place, artifact, split, example, replica, fresh)
+                outcome = await self._one(place, artifact, split, example, replica, known)
                 found[example_id, replica] = outcome
 
         n_workers = min(self._max_parallel, len(replicas) * len(wanted))
@@ -105,17 +124,18 @@ class EvaluationService:
         split: Split,
         example: Example,
         replica: int,
-        fresh: bool,
+        known: Scores | None,
     ) -> Outcome:
+        fresh = known is None
         own = (place.stage, place.visit, artifact.hash, example.id, replica)
-        shared = (artifact.hash, split, example.id, replica)
-        flight = (place.ticket, *own) if fresh else shared
+        shared = (split, example.id, replica)
+        flight = (place.ticket, *own) if fresh else (artifact.hash, *shared)
         while True:
             recorded = place.journal.get(own)
             if recorded is not None:
                 return _outcome_of(recorded)
-            if not fresh and shared in self._known:
-                return Outcome(score=self._known[shared])
+            if known is not None and shared in known:
+                return Outcome(score=known[shared])
             if flight not in self._under_way:
                 break
             # Whoever runs it may fail or be cancelled; then it is ours to run.
@@ -123,8 +143,8 @@ class EvaluationService:
         self._under_way[flight] = asyncio.get_running_loop().create_future()
         try:
             outcome = await self._recorded(place, artifact, split, example, replica, fresh)
-            if not fresh:
-                self._known[shared] = outcome.score
+            if known is not None:
+                known[shared] = outcome.score
             return outcome
         finally:
             self._under_way.pop(flight).cancel()

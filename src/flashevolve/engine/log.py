@@ -17,7 +17,10 @@ from flashevolve.engine.state import Codec, RunState
 Observer = Callable[[ev.Record], None]
 
 SNAPSHOT_EVERY = 5000
-"""Events between snapshots: folding this many takes a fraction of a second on opening."""
+"""Events between snapshots, at least: folding them takes a fraction of a second on opening."""
+SNAPSHOT_BYTES_PER_EVENT = 100
+"""A large state waits for more events. An event takes some 500 bytes, so that all snapshots of a
+run together write a fifth of what its events do, however long it gets."""
 
 
 class Writer(Protocol):
@@ -36,8 +39,8 @@ class Writer(Protocol):
         """Returns when everything appended so far is committed."""
         ...
 
-    def snapshot(self, seq: int, state: Mapping[str, Any]) -> None:
-        """Stores the folded state at `seq`."""
+    def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
+        """Stores the folded state at `seq`; returns its size in bytes."""
         ...
 
 
@@ -51,7 +54,7 @@ class EventLog:
         self._writer = writer
         self._clock = clock
         self._encode = encode
-        self._last_snapshot = writer.seq
+        self._next_snapshot = writer.seq + SNAPSHOT_EVERY
         self._observers: list[Observer] = []
         self._failed: list[Observer] = []
         self._unseen: deque[ev.Record] = deque()
@@ -74,7 +77,7 @@ class EventLog:
             self.state.apply(record)
             if self._observers:
                 self._unseen.append(record)
-        if last - self._last_snapshot >= SNAPSHOT_EVERY:
+        if last >= self._next_snapshot:
             self.snapshot()
         if self._unseen and self._teller is None:
             self._teller = asyncio.ensure_future(self._tell())
@@ -90,8 +93,9 @@ class EventLog:
 
     def snapshot(self) -> None:
         """Stores the folded state, so that opening the run replays little."""
-        self._last_snapshot = self._writer.seq
-        self._writer.snapshot(self._writer.seq, self.state.dump(self._encode))
+        seq = self._writer.seq
+        n_bytes = self._writer.snapshot(seq, self.state.dump(self._encode))
+        self._next_snapshot = seq + max(SNAPSHOT_EVERY, n_bytes // SNAPSHOT_BYTES_PER_EVENT)
 
     async def _tell(self) -> None:
         try:

@@ -6,7 +6,7 @@ it needs is handed in, so that tests run the same code in virtual time with a st
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal, Protocol, cast
@@ -15,12 +15,13 @@ from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.context import BoundContext, Services, Visit
 from flashevolve.engine.engine import Engine, Journals, Options
-from flashevolve.engine.evaluation import EvaluationService, FreshKey, SharedKey
+from flashevolve.engine.evaluation import EvaluationService, FreshKey
 from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import REPAIR, build
 from flashevolve.engine.item import Needs
 from flashevolve.engine.log import EventLog, Observer, Writer
 from flashevolve.engine.repair import Repairer
+from flashevolve.engine.shared import SharedScores, Stored
 from flashevolve.engine.state import Codec, RunState
 from flashevolve.engine.usercode import LatencyOf, UserCode
 from flashevolve.engine.workflow import Stage, Workflow
@@ -39,8 +40,8 @@ ASIDE_MARGIN = 1.25
 """The best prompt is longer than the seed, and answers vary; a quarter more covers most of it."""
 
 
-class Past(Protocol):
-    """What a resume reads of the store."""
+class Past(Stored, Protocol):
+    """What a session reads of the store."""
 
     def journal_calls(self, ticket: int) -> Sequence[tuple[ev.CallReserved, ev.CallSettled | None]]:
         """Returns the recorded calls of one item."""
@@ -48,10 +49,6 @@ class Past(Protocol):
 
     def journal_outcomes(self, ticket: int) -> Sequence[ev.OutcomeRecorded]:
         """Returns the recorded outcomes of one item."""
-        ...
-
-    def shared_scores(self) -> Iterable[tuple[SharedKey, float]]:
-        """Yields the scores of all outcomes that later evaluations may share."""
         ...
 
 
@@ -124,7 +121,8 @@ class Session:
         log = self._log()
         code = UserCode(self._plan.max_threads, self._plan.score_latency_s)
         funds = Funds(self.state.ledger)
-        evaluation = EvaluationService(self._plan.task, code, log, self._plan.max_parallel)
+        shared = SharedScores(log.durable, self._past)
+        evaluation = EvaluationService(self._plan.task, code, log, self._plan.max_parallel, shared)
         endpoints = self._plan.endpoints(_limit_reporter(log))
         plan, run_seed = self._plan, self._plan.options.rng_seed
         roles = plan.workflow.roles
@@ -180,7 +178,7 @@ class Session:
         log.append(resumed, *settled)
         if self._past is None:
             return {}
-        evaluation.remember(self._past.shared_scores())
+        evaluation.resume()
         return {ticket: _journals(self._past, ticket) for ticket in self.state.in_flight}
 
     def _new_engine(

@@ -7,7 +7,7 @@ every event: created = ended (by outcome) + in flight.
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import singledispatchmethod
 from importlib import import_module
 from typing import Any, Self
@@ -84,6 +84,8 @@ class RunState:
         self.ordinals: Counter[str] = Counter()
         self.counters: Counter[str] = Counter()
         self.updates: list[Update] = []
+        """Bumps of the pool that an item in flight may have missed, in order; older ones, whose
+        texts would fill the memory of a long run, are in the log."""
         self.calls: dict[int, ev.CallReserved] = {}
         """Calls that are reserved and not settled."""
         self.usage_by_role: dict[str, Usage] = {}
@@ -244,6 +246,8 @@ class RunState:
     def _pool_changed(self, event: ev.PoolChanged) -> None:
         self.pool.apply(event.ops, version=event.version)
         if event.bumped:
+            oldest = min((f.item.version for f in self.in_flight.values()), default=event.version)
+            self.updates = [u for u in self.updates if u.version > oldest]
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
         self.counters["admitted"] += 1
         self.counters.update(event.marks)
@@ -318,7 +322,7 @@ class RunState:
             "ordinals": dict(self.ordinals),
             "counters": dict(self.counters),
             "updates": [[u.version, list(u.scopes), u.text] for u in self.updates],
-            "calls": [asdict(call) for call in self.calls.values()],
+            "calls": [_shallow(call) for call in self.calls.values()],
             "usage_by_role": {role: asdict(usage) for role, usage in self.usage_by_role.items()},
             "n_forecast": self.n_forecast,
             "ended_cost": dict(self.ended_cost),
@@ -372,6 +376,11 @@ class RunState:
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])
         return state
+
+
+def _shallow(call: ev.CallReserved) -> dict[str, Any]:
+    """Unlike `asdict` without a copy of the request, which is the most of what is in flight."""
+    return {field.name: getattr(call, field.name) for field in fields(call)}
 
 
 _handler_of = RunState.__dict__["_fold"].dispatcher.dispatch

@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from flashevolve import events as ev
@@ -147,12 +148,11 @@ class CallService:
         call = _NewCall(origin, key, role, endpoint, request, data, content)
         if self._reuse is not None and (answer := self._reuse(content)) is not None:
             return self._take_over(call, answer)
-        rng = derived_rng(self._run_seed, "retry", *key)
-
         async def attempt(n: int) -> Reply:
             return await self._attempt(call, n)
 
-        return await with_retries(attempt, self._retry, rng)
+        new_rng = partial(derived_rng, self._run_seed, "retry", *key)
+        return await with_retries(attempt, self._retry, new_rng)
 
     def _draw(self, origin: Origin, role: str) -> tuple[Endpoint, int]:
         """Returns the endpoint for the origin's next call of this role, and the call's number."""

@@ -1,7 +1,7 @@
 """Retries: what to do with a request that may succeed the next time.
 
-Bounded in attempts and in time; each wait is derived from the `rng` that was handed in, so the same
-failures give the same waits. A 429 costs no attempt, only the time that is slept after it: how fast
+Bounded in attempts and in time; each wait is drawn from the generator that `new_rng` gives, so the
+same failures give the same waits. A 429 costs no attempt, only the time that is slept after it: how fast
 an account may go is the limiter's business, and no fault of the request. The last error leaves
 unchanged. Time is the running loop's. The attempt takes and returns its slot itself, so that none
 is held while asleep.
@@ -45,9 +45,11 @@ class RetryPolicy:
 
 
 async def with_retries(
-    attempt: Callable[[int], Awaitable[Reply]], policy: RetryPolicy, rng: Random
+    attempt: Callable[[int], Awaitable[Reply]], policy: RetryPolicy, new_rng: Callable[[], Random]
 ) -> Reply:
     """Returns the reply of the first `attempt(number)` that succeeds; numbers start at 1.
+
+    `new_rng` is called after a first failure: seeding a generator costs more than a call may.
 
     Raises the last error, unchanged, once the policy is exhausted; any error that is not an
     `LLMError` worth another try is raised at once.
@@ -57,7 +59,7 @@ async def with_retries(
     except LLMError as error:
         if not error.retryable:
             raise
-        return await _retried(attempt, policy, rng, error)
+        return await _retried(attempt, policy, new_rng(), error)
 
 
 async def _retried(

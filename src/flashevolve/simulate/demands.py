@@ -14,6 +14,7 @@ from flashevolve.simulate.grammar.bans import bans, inclusions
 from flashevolve.simulate.grammar.clauses import Demand, Value, clauses, condition_of
 from flashevolve.simulate.grammar.forms import (
     cases,
+    choices,
     formats,
     languages,
     repetitions,
@@ -36,16 +37,19 @@ _GRAMMAR = (
     formats,
     languages,
     repetitions,
+    choices,
     places,
     inclusions,
 )
-_GENERIC = re.compile(r"\b(?:every|if|when|whenev|wher|alway)\b")
+_GENERIC = re.compile(r"\b(?:every|if|when|whenever|wher|alway)\b")
 _CREATING = re.compile(
     r"^(?:please |alway )?(?:(?:add|giv|provid|append|writ|include|us|use|format|return|draw|answer"
-    r"|put|wrap|signature)\b (?:it |(?:the |your )?(?:wrap )?(?:answer |text )?)?(?:a|an|1|as|with|in|"
-    r"under|2)\b|(?:the |your )?(?:wrap )?(?:answer|text|respons|output|it) (?:must|should|need)\b"
+    r"|put|wrap|signature)\b (?:it |(?:the |your )?(?:wrap )?(?:answer |text )?)?"
+    r"(?:a|an|1|2|as|with|in|under)\b"
+    r"|(?:the |your )?(?:wrap )?(?:answer|text|respons|output|it) (?:must|should|need)\b"
     r"|ther (?:must|should) be)"
 )
+"""How a statement starts that asks for a part, where another only speaks about it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def understand(said: Statement) -> Reading:
     condition, text = condition_of(said.normal)
     demands = [
         demand
-        for clause in clauses(text, said.literals)
+        for clause in clauses(text, said.literals, condition)
         for part in _GRAMMAR
         for demand in part(clause)
     ]

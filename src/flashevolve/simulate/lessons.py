@@ -161,11 +161,14 @@ def _nearness(asked: Statement, sentence: Statement) -> float:
 
 
 def _words_about(asked: Statement, stems: frozenset[str]) -> tuple[str, ...]:
-    """Returns the words of a request, or else pairs of them, that have one of the stems."""
+    """Returns the words of a request, or else runs of them, that have one of the stems."""
     words = re.findall(r"[A-Za-z]+", QUOTE.sub("", asked.text).lower())
-    pairs = [" ".join(pair) for pair in zip(words, words[1:], strict=False)]
-    single = [word for word in words if _in(word, stems)]
-    return tuple(dict.fromkeys(single or [pair for pair in pairs if _in(pair, stems)]))
+    for n in (1, 2, 3):
+        runs = [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+        found = [run for run in runs if _in(run, stems)]
+        if found:
+            return tuple(dict.fromkeys(found))
+    return ()
 
 
 def _generalise(lesson: Lesson) -> str:

@@ -69,7 +69,7 @@ class SimulatedModel:
         if reader is None:
             # By name, since a reader is the largest part of the simulation and needs none of this.
             reader_class = import_module("flashevolve.simulate.reader").TextReader
-            built_in: Reader = reader_class(world.reader)
+            built_in: Reader = reader_class(world.reader_of(preset))
             reader = built_in
         return cls(reader, shared[preset], world.lengths, name=preset)
 

@@ -45,6 +45,11 @@ QUOTE = re.compile(
 """A literal in quotation marks or backticks; apostrophes inside words do not count."""
 
 
+_BARE = re.compile(
+    r"(?<=\b[Ll]etter )[A-Za-z](?!\w)|\b[A-Z]{4,} (?:[XN]|\d)(?!\w)|(?<=with )P\.(?: ?P\.)? ?S\.?"
+)
+"""What is named literally without quotation marks: a letter, a label, an abbreviation."""
+
 _MARKER = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)")
 _BREAK = re.compile(r"(?<=[.!?])(?<![ .\x00][A-Za-z]\.)\s+(?=[^a-z\s])")
 
@@ -71,7 +76,12 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-_CONCEPTS = {(word if word in KEPT else stem(word)): name for name, words in THESAURUS.items() for word in words.split()}
+_CONCEPTS = {stem(word): word for word in KEPT} | {
+    form: name
+    for name, words in THESAURUS.items()
+    for word in words.split()
+    for form in (word, stem(word))
+}
 _STOP_STEMS = frozenset(stem(word) for word in STOP) | frozenset(STOP)
 
 
@@ -104,7 +114,8 @@ def statement(text: str) -> Statement:
         literals.append(found)
         return f" @{len(literals) - 1} "
 
-    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text).lower()
+    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text)
+    normal = _BARE.sub(lambda m: mask(m[0]), normal).lower()
     for pattern, signs in SIGNS:
         for sign in dict.fromkeys(pattern.findall(normal)):
             normal = normal.replace(sign, "".join(map(mask, signs or (sign,))))
@@ -115,7 +126,7 @@ def statement(text: str) -> Statement:
     for token in _TOKEN.findall(normal):
         if token in NUMBERS:
             tokens.append(str(NUMBERS[token]))
-        elif token in ORDINALS or token[-1:].isalpha() and token[0].isdigit():
+        elif token in ORDINALS or (token[0].isdecimal() and token[-1].isalpha()):
             tokens.append(f"nth{ORDINALS.get(token) or int(token[:-2])}")
         elif token[0].isalpha():
             root = token if token in KEPT else stem(token)

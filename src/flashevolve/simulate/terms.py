@@ -38,8 +38,8 @@ SIGNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
         (r"(?:hyphen|dash)(?:es|s)?", ("-",)),
         (rf"{_THREE} (?:backtick|back tick)s?", ("```",)),
         (r"(?:backtick|back tick)s?", ("`",)),
-        (rf"{_TWO} hash(?:es| signs| marks)?\b", ("##",)),
-        (r"hash (?:sign|mark)s?|pound signs?", ("#",)),
+        (rf"{_TWO} (?:hash(?:es| signs| marks)?|(?:number|pound) signs)\b", ("##",)),
+        (r"hash (?:sign|mark)s?|(?:pound|number) signs?", ("#",)),
         (r"greater[- ]than signs?", (">",)),
         (r"vertical bars?|\bpipes\b|pipe characters?", ("|",)),
         (r"underscores?", ("_",)),
@@ -52,7 +52,10 @@ SIGNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
 """Names of signs in running text; an empty tuple = the sign stands there itself."""
 
 PHRASES = _patterns(
-    (r"\b(?:(?:no|not|never) (?:fewer|less) than|at (?:the )?least|(?:a )?minimum of)\b", "atleast"),
+    (
+        r"\b(?:(?:no|not|never) (?:fewer|less) than|at (?:the )?least|(?:a )?minimum of)\b",
+        "atleast",
+    ),
     (r"\b(?:(?:no|not|never) (?:more|longer) than|at (?:the )?most)\b", "atmost"),
     (r"\b(?:(?:must|may|should|can|do|does)(?: not|n't) exceed)\b", "atmost"),
     (r"\b(?:(?:a )?maximum of|up to|within)\b", "atmost"),
@@ -65,7 +68,7 @@ PHRASES = _patterns(
     (r"\b(?:do|does|did|is|are|must|may|should|can|could)(?: not|n't)\b|\bcannot\b", "not"),
     (r"\b(?:leave|leaves|leaving) out\b|\bfree of\b|\bdo without\b|\bstay away from\b", "avoid"),
     (
-        r"^number (?=(?:\w+ ){1,2}(?:points?|items?|steps?|lines?|entr\w+|paragraphs?)\b)",
+        r"\bnumber (?!of )(?=(?:\w+ ){0,2}(?:points?|items?|steps?|lines?|entr\w+|paragraphs?)\b)",
         "numbered ",
     ),
     (r"\bnon[- ]?(?:empty|blank) lines?\b", "lines"),
@@ -85,8 +88,11 @@ PHRASES = _patterns(
     (r"\ban? capital\b", "uppercase"),
     (r"\btitle[- ]case\b", "titlecase"),
     (r"\bquot(?:ation|e) (?:marks?|signs?)\b|\binverted commas\b", "quotes"),
-    (r"\bquot(?:ation|ed|e) (?:block|text|line)s?\b|\bblock ?quot(?:e|ation)s?\b"
-        r"|(?<=\bas )an? quot(?:e|ation)\b", "quoteblock"),
+    (
+        r"\bquot(?:ation|ed|e) (?:block|text|line)s?\b|\bblock ?quot(?:e|ation)s?\b"
+        r"|(?<=\bas )an? quot(?:e|ation)\b",
+        "quoteblock",
+    ),
     (r"\bquestion marks?\b", "questionmark"),
     (r"\bexclamation (?:marks?|points?|signs?)\b", "exclamationmark"),
     (r"\bsemi-colons?\b", "semicolon"),
@@ -94,7 +100,7 @@ PHRASES = _patterns(
     (r"\b(?:round brackets?|brackets|parenthes[ie]s|parenthetical)\b", "parenthesis"),
     (r"\bin bold(?: type| print| face| letters)?\b", "in bold"),
     (r"\b(?:word[- ]for[- ]word|verbatim|unchanged|without change)\b", "verbatim"),
-    (r"\b(?:blank|empty) lines?\b|\b(?:two|double) (?:newlines|line ?breaks)\b", "blankline"),
+    (r"\b(?:blank|empty) lines?\b|\b(?:two|double) (?:new ?lines|line ?breaks)\b", "blankline"),
     (r"\b(?:longest|max(?:imum)? length of an?) (sentence|word|line)\b", r"every \1 atmost"),
     (r"\bevery other\b|\balternat(?:e|ing|ely)\b", "every second"),
     (r"\bhash ?tags?\b", "hashtag"),
@@ -122,7 +128,7 @@ THESAURUS = {
     "first": "first",
     "end": "end finish close conclude",
     "last": "last final",
-    "avoid": "avoid without omit skip free refrain forbid forbidden ban neither nor never not no",
+    "avoid": "avoid without omit skip free refrain forbid forbidden ban banned neither nor never not no",
     "include": "include mention contain feature appear occur hold",
     "separate": "separate separator divide divider split between",
     "wrap": "wrap enclose surround whole entire inside everything complete",
@@ -194,9 +200,7 @@ TOPICS = {
 }
 """Concepts that differ in a demand and are one as a subject."""
 
-FAINT = frozenset(
-    words_of("avoid include wrap alone count times exclude nothing every name")
-)
+FAINT = frozenset(words_of("avoid include wrap alone count times exclude nothing every after name"))
 """Concepts that say what to do and not with what."""
 
 STOP = words_of(
@@ -206,7 +210,8 @@ STOP = words_of(
     mentions say says use using used write put make give given get text output user task there one
     so then than which what who will can very only just both atleast atmost exactly place stand
     keep set want wants please always while from about into such own kind speak
-    speaks pay attention morethan lessthan was were found none written stands such like sign"""
+    speaks pay attention morethan lessthan was were found none written stands such like sign else
+    even either also too"""
 )
 """Words that say little about what a statement is about."""
 

@@ -58,6 +58,10 @@ class World:
             )
         return self.presets[name]
 
+    def reader_of(self, preset: str) -> ReaderParameters:
+        """Returns the reader's parameters at the strength of a preset."""
+        return self.reader.at_strength(self.strengths[preset])
+
     def latency_s(self, workload: str, example_id: str, replica: int) -> float:
         """Returns the seconds of one evaluation; 0 for a workload that the world does not know."""
         settings = self.latency.get(workload)
@@ -113,12 +117,17 @@ def _hash(table: Mapping[str, Any]) -> str:
 
 
 def _revision(path: Path, table: Mapping[str, Any]) -> int:
+    """Returns the revision; another one's parameters would not mean what they meant."""
     revision = table.get("revision")
-    if type(revision) is not int or revision < 1:
-        raise ConfigError(
-            f"{path}: expected revision, an integer from 1 up, found {revision!r}; set it to the "
-            "one of the package's own world"
-        )
+    if path != WORLD_FILE:
+        own = load_world().revision
+        if type(revision) is not int or revision != own:
+            raise ConfigError(
+                f"{path}: expected revision = {own}, which this version of flashevolve simulates, "
+                f"found {revision!r}; compare the file with {WORLD_FILE}, then set it"
+            )
+        return revision
+    assert type(revision) is int, "the package's own world has a revision"
     return revision
 
 

@@ -100,12 +100,20 @@ def _interned(value: Any, texts: dict[str, str]) -> Any:
         texts[key] = value
         return {MARKER: key}
     if kind is dict:
-        return {
-            (_escaped(k) if "$" in str(k) else k): _interned(v, texts) for k, v in value.items()
-        }
+        found = {}
+        for key, inner in value.items():
+            # Most values need nothing, and a call for each would cost more than all the rest.
+            kind = type(inner)
+            if kind in _CONTAINERS or (kind is str and len(inner) > INTERN_ABOVE_CHARS):
+                inner = _interned(inner, texts)
+            found[_escaped(key) if "$" in str(key) else key] = inner
+        return found
     if kind is list or kind is tuple:
         return [_interned(v, texts) for v in value]
     return value
+
+
+_CONTAINERS = frozenset((dict, list, tuple))
 
 
 def _looks_like_marker(key: Any) -> bool:

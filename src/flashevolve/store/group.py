@@ -6,6 +6,7 @@ which must find exactly one reserved and unsettled row.
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,7 @@ class Group:
     """Rows waiting for one commit, by the statement that writes them."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[Row]] = {sql: [] for sql in (*INSERTS, SETTLEMENTS)}
+        self._rows: defaultdict[str, list[Row]] = defaultdict(list)
         self.n_rows = 0
 
     def add_event(self, event: Event, seq: int, t_s: float) -> None:
@@ -54,11 +55,12 @@ class Group:
         if isinstance(event, RunStarted):
             self._add(META, ("run_id", event.run_id))
 
-    def add_snapshot(self, seq: int, state: Mapping[str, Any]) -> None:
-        """Adds the folded state after event `seq`."""
+    def add_snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
+        """Adds the folded state after event `seq`; returns the size of its row in bytes."""
         body, texts = intern_json(state)
         self._add_texts(texts)
         self._add(SNAPSHOTS, (seq, body))
+        return len(body)
 
     def extend(self, other: "Group") -> None:
         """Adds all rows of `other` after this group's own."""

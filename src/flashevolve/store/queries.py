@@ -79,13 +79,21 @@ class Queries(ABC):
         rows = self._rows("SELECT event FROM outcomes WHERE ticket = ? ORDER BY seq", (ticket,))
         return [self._event_of(OutcomeRecorded, body) for (body,) in rows]
 
-    def shared_scores(self) -> Iterator[tuple[tuple[str, str, str, int], float]]:
-        """Yields (artifact hash, split, example id, replica) and score of all shared outcomes."""
+    def shared_artifacts(self) -> Iterator[str]:
+        """Yields the hashes of all artifacts with shared outcomes."""
         yield from (
-            ((artifact, split, example, replica), score)
-            for artifact, split, example, replica, score in self._rows(
-                "SELECT artifact, split, example, replica, json_extract(event, '$.score') "
-                "FROM outcomes WHERE NOT fresh ORDER BY seq"
+            artifact
+            for (artifact,) in self._rows("SELECT DISTINCT artifact FROM outcomes WHERE NOT fresh")
+        )
+
+    def shared_scores(self, artifact: str) -> Iterator[tuple[tuple[str, str, int], float]]:
+        """Yields (split, example id, replica) and score of an artifact's shared outcomes."""
+        yield from (
+            ((split, example, replica), score)
+            for split, example, replica, score in self._rows(
+                "SELECT split, example, replica, json_extract(event, '$.score') "
+                "FROM outcomes WHERE artifact = ? AND NOT fresh ORDER BY seq",
+                (artifact,),
             )
         )
 

@@ -137,13 +137,17 @@ class StoreWriter(Queries):
             self._hand_over(group)
             return self._seq
 
-    def snapshot(self, seq: int, state: Mapping[str, Any]) -> None:
-        """Stores the folded state after event `seq`, in place of earlier snapshots."""
+    def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
+        """Stores the folded state after event `seq`, in place of earlier snapshots.
+
+        Returns the size of its row in bytes.
+        """
         with self._changed:
             self._check()
             group = Group()
-            group.add_snapshot(seq, state)
+            n_bytes = group.add_snapshot(seq, state)
             self._hand_over(group)
+            return n_bytes
 
     async def durable(self) -> None:
         """Returns when all that was appended so far is on disk; at once in `inline` mode.

@@ -14,9 +14,10 @@ _AMOUNT = re.compile(
     rf"(?:(?P<before>{_RELATION}) (?:of |by )?)?(?<![@\w])(?P<n>\d+)\b(?: (?P<after>{_RELATION}))?"
     r"(?=(?P<of>(?: (?!\d)(?!nth)@?\w+)*))"
 )
-_RANGE = re.compile(r"(?:separate|from|atleast)? ?\b(\d+) (?:and|to|or) (?:atmost )?(\d+)((?: [a-z]+)*)")
+_RANGE = re.compile(r"\b(\d+) (?:and|to|or) (?:atmost )?(\d+)((?: [a-z]+)*)")
 _STOP = re.compile(
-    r" (?:and|with|but|or|must|should|every|so|wher|whil|if|when|avoid|for|separate|than|per|using)\b"
+    r" (?:and|with|but|or|must|should|every|so|wher|whil|if|when|avoid|for|separate|than|per"
+    r"|using)\b"
 )
 _COUNTED = (
     ("numbered", r"numbered"),
@@ -46,9 +47,11 @@ _COUNTED = (
 """Unit -> words that name it, the more telling first: `3 bullet lines` are bullets."""
 _UNITS = tuple((unit, re.compile(rf"\b(?:{names})\b")) for unit, names in _COUNTED)
 _PLAIN = re.compile(
-    r" (?:\w+ )?(?:part|phras|phrase|thing|plac|passag|span|term|item|entry|point|element|piec|expression)\b"
+    r" (?:\w+ )?(?:part|phras|phrase|thing|plac|passag|span|term|item|entry|point|element|piec"
+    r"|expression)\b"
 )
 """Nouns that do not say what is counted."""
+_TRAILING = re.compile(r"(?: (?!and\b|with\b|by\b)[a-z]+){1,2} (atleast|atmost)\b")
 _NO_AMOUNT = re.compile(r" mor\b| of (?:the|thes|thos|them)\b|(?: more)? line @\d| line for every")
 """What follows a number that counts no part of the text."""
 _CONJUNCTION = re.compile(r" (?:and|but|then|,) (?=[a-z]+ )|(?<![\w@])\d+\b")
@@ -74,14 +77,17 @@ def amounts(clause: Clause) -> Iterator[Demand]:
             continue
         unit = _unit(phrase) or ("" if phrase.strip() else _subject(clause, before))
         unit = _styled(clause, unit, phrase, before, text[found.end("n") :])
-        if unit and not (_NO_AMOUNT.match(found["of"]) or before.endswith("on ")):
-            yield from _of_unit(clause, relation, n, unit, before, text[found.end("n") :])
+        if unit and not (_NO_AMOUNT.match(found["of"]) or before.endswith(("on ", "separate "))):
+            yield from _of_unit(clause, relation, n, unit)
     if clause.has("paragraph") and (total := clause.says(r"\bparagraph \d+ of (\d+)\b")):
         yield Demand("exactly paragraph", int(total[1]))
 
 
 def _relation(found: re.Match[str], clause: Clause, before: str) -> tuple[str, int]:
-    relation, n = found["before"] or found["after"] or "exactly", int(found["n"])
+    relation, n = found["before"] or found["after"] or "", int(found["n"])
+    if not relation:
+        trailing = _TRAILING.match(found["of"])
+        relation = trailing[1] if trailing else "exactly"
     forbidden = re.search(r"\bavoid\b", before) is not None
     if relation == "morethan":
         return ("atmost", n) if forbidden else ("atleast", n + 1)
@@ -90,17 +96,15 @@ def _relation(found: re.Match[str], clause: Clause, before: str) -> tuple[str, i
     return relation, n
 
 
-def _of_unit(
-    clause: Clause, relation: str, n: int, unit: str, before: str, after: str
-) -> Iterator[Demand]:
+def _of_unit(clause: Clause, relation: str, n: int, unit: str) -> Iterator[Demand]:
     if unit == "letter" and clause.spelled and len(clause.spelled[0]) == 1:
         yield Demand("count", (clause.spelled[0], relation, n))
         return
     holder = _HOLDER.get(unit, "")
-    if holder and re.search(rf"\b{holder}\b", before + " " + _STOP.split(after)[0] + after[-40:]):
-        if not re.search(rf"\d (?:[a-z]+ )?{holder}\b", clause.text) and relation != "multiple":
-            yield Demand(f"{relation if relation != 'exactly' else 'atmost'} {unit} in {holder}", n)
-            return
+    counted = re.search(rf"\d (?:[a-z]+ )?{holder}\b", clause.text)
+    if holder in clause.text.split() and not counted and relation != "multiple":
+        yield Demand(f"{'atmost' if relation == 'exactly' else relation} {unit} in {holder}", n)
+        return
     if unit == "letter":
         return
     yield Demand(f"{relation} {unit}", n)
@@ -110,6 +114,11 @@ def _styled(clause: Clause, unit: str, phrase: str, before: str, after: str) -> 
     """Returns the unit that the rest of a clause makes of a plain one: `3 parts ... in bold`."""
     if unit == "line" and clause.numbered:
         return "numbered"
+    verb = re.search(
+        r"\b(highlight|bold)(?: (?:atleast|atmost|exactly|morethan|lessthan))? $", before
+    )
+    if verb and unit != "capital":
+        return verb[1]
     if unit not in ("", "word", "sentence"):
         return unit
     plain = _PLAIN.match(phrase)
@@ -130,6 +139,8 @@ def _styled(clause: Clause, unit: str, phrase: str, before: str, after: str) -> 
 def _times(clause: Clause, relation: str, n: int) -> Iterator[Demand]:
     if len(clause.spelled) == 1 and not clause.has("keyword", "every"):
         yield Demand("count", (clause.spelled[0], relation, n))
+    elif clause.any("uppercase"):
+        yield Demand(f"{relation} capital", n)
     elif clause.any("exclamation", "question"):
         yield Demand(f"{relation} {'question' if clause.any('question') else 'exclamation'}", n)
     elif clause.spelled or clause.any("keyword", "word", "phrase", "term"):
@@ -145,7 +156,5 @@ def _subject(clause: Clause, before: str) -> str:
     total = _TOTAL.search(before)
     if total:
         return _unit(total[1])
-    named = re.search(
-        r"\b(word|sentence|paragraph|line|bullet) (?!number $)(?:[a-z]+ )+$", before
-    )
+    named = re.search(r"\b(word|sentence|paragraph|line|bullet) (?!number $)(?:[a-z]+ )+$", before)
     return named[1] if named else ""

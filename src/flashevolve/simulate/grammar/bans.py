@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from flashevolve.simulate.grammar.clauses import Clause, Demand
+from flashevolve.simulate.terms import words_of
 
 _SIGNS = {
     "comma": ",",
@@ -15,10 +16,12 @@ _SIGNS = {
     "parenthesis": "(",
     "parenthes": "(",
 }
-_NOT_BANS = frozenset("start end bullet title heading postscript json key numbered count".split())
+_NOT_BANS = frozenset(words_of("start end bullet title heading postscript json key numbered count"))
 _PLACED = frozenset(
-    """start first end last bullet title heading postscript json key paragraph avoid tag section
-    table signature sign codeblock placeholder letter""".split()
+    words_of(
+        """start first end last bullet title heading postscript json key paragraph avoid tag section
+    table signature sign codeblock placeholder letter"""
+    )
 )
 
 
@@ -41,10 +44,8 @@ def bans(clause: Clause) -> Iterator[Demand]:
 
 def inclusions(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for words that must occur."""
-    if clause.negative or not clause.spelled or clause.says(r"\d times"):
-        if len(clause.spelled) < 2 or clause.negative:
-            return
-    if clause.says(r"\b1 of\b"):
+    counted = clause.says(r"\d times") and len(clause.spelled) == 1
+    if clause.negative or counted or clause.says(r"\b1 of\b"):
         return
     wanted = clause.any("include", "keyword", "term") or re.search(
         r"\b(?:word|phrase|say|us)\b[^@]*@", clause.text

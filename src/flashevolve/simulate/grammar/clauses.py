@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from flashevolve.simulate.terms import words_of
+
 Mark = tuple[str, str]
 """What stands before and after something; the second is empty for a prefix."""
 Value = str | int | tuple[str, ...] | tuple[str, str, int] | tuple[int, str]
@@ -23,14 +25,16 @@ class Demand:
     value: Value
 
 
-PARTS = (
-    "bullet numbered heading title placeholder highlight bold parenthesis hashtag semicolon "
-    "section postscript signature table codeblock tag json quotes quoteblock variants copies keyword headings "
-    "question exclamation"
-).split()
+PARTS = words_of(
+    """bullet numbered heading title placeholder highlight bold parenthesis hashtag semicolon
+    section postscript signature table codeblock tag json quotes quoteblock variants copies keyword
+    headings question exclamation"""
+)
 """Parts of a text that have a look of their own."""
-UNITS = "word letter sentence paragraph line".split()
+UNITS = words_of("word letter sentence paragraph line")
 """Parts that every text has."""
+_PLACES = frozenset(words_of("start end last first phrase repeat task request prompt"))
+"""What else a condition may name that the rest then speaks about."""
 
 LITERAL = re.compile(r"@(\d+)")
 _REJECTED = re.compile(
@@ -38,22 +42,25 @@ _REJECTED = re.compile(
 )
 """A literal that is named only to say what is not meant."""
 _CONDITION = re.compile(
-    r"^(?:(?:when|if|whenev|wher|onc)\b|(?:for|in|with)\b(?! (?:the |your )?(?:every|answer|respons))"
-    r"(?![^,:]*\d))([^,:]*)[,:]\s*"
+    r"^(?:(?:when|if|whenever|wher|onc)\b"
+    r"|(?:for|in|with)\b(?! (?:the |your )?(?:every|answer|respons))(?![^,:]*\d))([^,:]*)[,:]\s*"
 )
 _DUTY = r"(?:must|should|need|shall|requir)"
 _EXCEPTION = re.compile(r" nothing [^;,]*? (?:but|except)\b[^;,]*")
 _ASIDE = re.compile(r" , (?:wher|which mean|that is)\b.*$")
 """What only explains the rest."""
 _PRONOUN = re.compile(r"\b(?:every (?:with|start|end|must|by|of)|of (?:every|them)|them|they)\b")
+_VERBS = (
+    "us|use|writ|start|end|put|giv|add|include|separate|wrap|mark|keep|mak|plac|must|should|every"
+)
 _ORDER = re.compile(
-    r"(?:us|use|writ|start|end|put|giv|add|include|avoid|separate|wrap|mark|keep|mak|let|do|answer"
-    r"|every|alway|set|plac|highlight|indent|repeat|leav|list|return|format)\b(?!.*\b(?:found|was|wer)\b)"
+    rf"(?:{_VERBS}|avoid|let|do|answer|alway|set|highlight|indent|repeat|leav|list|return|format)\b"
+    r"(?!.*\b(?:found|was|wer)\b)"
 )
 """How a clause starts that says what to do, and not what was found."""
 _NEW_CLAUSE = re.compile(
-    r" (?:, )?(?:and|but|then|,|so) (?=(?:every|they|it|must|should|start|end|include|add|us|wrap|"
-    r"mark|separate|put|writ|giv|plac|mak|keep|avoid (?:us|writ|put|add|let)|the)\b)"
+    r" (?:, )?(?:and|but|then|,|so) "
+    rf"(?=(?:{_VERBS}|they|it|the|avoid (?:us|use|writ|put|add|let))\b)"
 )
 _NEGATION = re.compile(r"\bavoid\b(?! (?:other|els|mor|anyth|matter|need|verbatim))")
 _CONTENT = re.compile(rf"@\d|\b\d+\b|\b(?:{'|'.join(PARTS)}|comma|lowercase|uppercase)\b")
@@ -110,7 +117,9 @@ class Clause:
         """Tells whether it is about all units of one kind."""
         return bool(
             re.search(rf"\b(?:every|avoid) (?:(?!nth\d)[a-z]+ )?{unit}\b", self.text)
-            or re.match(rf"(?:let |the |make |have |all )?{unit} (?:must|should|start|end|need)", self.text)
+            or re.match(
+                rf"(?:let |the |make |have |all )?{unit} (?:must|should|start|end|need)", self.text
+            )
         )
 
     def says(self, pattern: str) -> re.Match[str] | None:
@@ -124,9 +133,13 @@ def condition_of(text: str) -> tuple[str, str]:
     return (match[1], text[match.end() :]) if match and text[match.end() :] else ("", text)
 
 
-def clauses(text: str, literals: tuple[str, ...]) -> Iterator[Clause]:
-    """Yields the clauses of a normalised text that ask for something."""
-    subject = ""
+def clauses(text: str, literals: tuple[str, ...], condition: str = "") -> Iterator[Clause]:
+    """Yields the clauses of a normalised text that ask for something.
+
+    A clause without a subject of its own speaks about what the condition names.
+    """
+    parts = [word for word in condition.split() if word in PARTS]
+    subject = " ".join(parts[:1] or [word for word in condition.split() if word in _PLACES])
     named = ""
     for piece in _pieces(_REJECTED.sub("", text)):
         if named and "@" not in piece and re.search(r"\bsam\b", piece):
@@ -149,8 +162,9 @@ def _pieces(text: str) -> Iterator[str]:
     for part in [first, *(r for r in rest if re.search(rf"\b{_DUTY}\b", r) or not _reports(r))]:
         part, start = _EXCEPTION.sub(" nothing", _ASIDE.sub("", part)), 0
         for match in _NEW_CLAUSE.finditer(part):
-            if _CONTENT.search(part[start : match.start()]):
-                yield part[start : match.start()]
+            piece = part[start : match.start()]
+            if _CONTENT.search(piece) and piece.count(" ") >= 2:
+                yield piece
                 start = match.end()
         yield part[start:]
 

@@ -39,7 +39,11 @@ def mirror(opening: str) -> str:
 
 def marks(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for marks of parts."""
-    if clause.any("blankline") and clause.any("paragraph") and not clause.says(r"blankline avoid"):
+    if (
+        clause.any("blankline")
+        and clause.any("paragraph")
+        and not clause.says(r"blankline avoid|avoid (?:by )?blankline")
+    ):
         yield Demand("paragraph separator", "")
     if clause.any("parenthesis") and not clause.negative:
         yield Demand("parenthesis marks", ("(", ")"))
@@ -76,8 +80,9 @@ def marks(clause: Clause) -> Iterator[Demand]:
         yield Demand("section mark", re.sub(r"\s*\d+\W*$|\s+[XN]$", "", clause.spelled[0]))
     elif part == "section" and (mark := mark_of(clause.shown)):
         yield Demand("section mark", mark[0])
-    elif clause.numbered and (ending := re.fullmatch(r"1(\W+)", clause.shown[0])):
-        yield Demand("number mark", ending[1])
+    elif clause.numbered:
+        endings = (re.fullmatch(r"1(\W+)", one) for one in clause.shown)
+        yield from [Demand("number mark", ending[1]) for ending in endings if ending][:1]
 
 
 def _separated(clause: Clause) -> str:

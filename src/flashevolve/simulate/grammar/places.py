@@ -4,11 +4,22 @@ import re
 from collections.abc import Iterator
 
 from flashevolve.simulate.grammar.clauses import Clause, Demand
+from flashevolve.simulate.terms import words_of
 
 _NOT_EDGES = frozenset(
-    """bullet title heading postscript json key paragraph comma placeholder highlight bold hashtag
-    section numbered tag codeblock variants copies semicolon table headings signature""".split()
+    words_of(
+        """bullet title heading postscript json key paragraph comma placeholder highlight bold
+    hashtag
+    section numbered tag codeblock variants copies semicolon table headings signature"""
+    )
 )
+_ORDERS = (
+    (r"@\d[^@]*\bafter (?:it|that|thi|which|wher)\b", False),
+    (r"@\d[^@]*\b(?:before|then)\b[^@]*@\d|\bfirst\b[^@]*@\d[^@]*\b(?:then|after)\b", False),
+    (r"@\d[^@]*\bafter\b[^@]*@\d|\bbefore\b[^@]*@\d[^@]*@\d", True),
+    (r"\bafter\b[^@]*@\d[^@]*@\d", False),
+)
+"""How two things are put in order -> whether the one that is named first comes second."""
 
 
 def places(clause: Clause) -> Iterator[Demand]:
@@ -89,24 +100,18 @@ def _order(clause: Clause) -> Iterator[Demand]:
     if len(clause.spelled) < 2 or clause.negative:
         return
     one, other = clause.spelled[:2]
-    leader = clause.says(r"@(\d+) (?:must |should )?(?:com |include |be |stand )?(?:first|before)\b(?! @)")
+    leader = clause.says(
+        r"@(\d+) (?:must |should )?(?:com |include |be |stand )?(?:first|before)\b(?! @)"
+    )
     if leader and (named := clause.literals[int(leader[1])]) in (one, other):
         yield Demand("order", (named, other if named == one else one))
         return
     if clause.any("option", "json", "title", "key"):
         return
-    if clause.says(r"@\d[^@]*\bafter (?:it|that|thi|which|wher)\b"):
-        yield Demand("order", (one, other))
-    elif clause.says(r"@\d+[^@]*\b(?:before|then|follow by)\b[^@]*@\d+") or clause.says(
-        r"first[^@]*@\d+[^@]*(?:then|after)"
-    ):
-        yield Demand("order", (one, other))
-    elif clause.says(r"@\d+[^@]*\bafter\b[^@]*@\d+"):
-        yield Demand("order", (other, one))
-    elif clause.says(r"\bbefore\b[^@]*@\d+[^@]*@\d+"):
-        yield Demand("order", (other, one))
-    elif clause.says(r"\bafter\b[^@]*@\d+[^@]*@\d+"):
-        yield Demand("order", (one, other))
+    for pattern, reverse in _ORDERS:
+        if clause.says(pattern):
+            yield Demand("order", (other, one) if reverse else (one, other))
+            return
 
 
 def _signature(clause: Clause) -> Iterator[Demand]:
@@ -118,7 +123,7 @@ def _signature(clause: Clause) -> Iterator[Demand]:
         if styled and not styled[1]:
             yield Demand("signature", styled[2])
         elif styled:
-            if not styled[2].lower() == "name":
+            if styled[2].lower() != "name":
                 yield Demand("signature", styled[2])
             yield Demand("signature mark", styled[1])
         else:
@@ -136,17 +141,20 @@ def _edges(clause: Clause) -> Iterator[Demand]:
     starts = clause.any("start") or clause.says(r"\bfirst (?:word|phrase|line|thing)\b")
     ends = clause.any("end") or clause.says(r"\b(?:last|very last)\b")
     if not clause.spelled:
-        if ends and clause.any("phrase", "word", "end") and clause.any("line") and clause.any(
-            "alone", "separate", "nothing"
+        if (
+            ends
+            and clause.any("phrase", "word", "end")
+            and clause.any("line")
+            and clause.any("alone", "separate", "nothing")
         ):
             yield Demand("end style", "own line")
-        elif clause.says(r"\bnothing (?:els )?after\b"):
+        elif clause.says(r"\bnothing (?:els |may |must |should )*after\b"):
             yield Demand("end style", "plain")
         return
     if starts and not (ends and clause.says(r"\blast\b.*\bstart")):
         yield Demand("start", clause.spelled[0])
     if ends:
-        if clause.says(r"\blast word\b|\bend (?:with|in|on|by) (?:the )?word\b"):
+        if clause.says(r"\blast word\b"):
             yield Demand("last word", clause.spelled[0])
         else:
             yield Demand("end", clause.spelled[-1 if starts else 0])

@@ -10,7 +10,7 @@ import re
 
 from flashevolve.simulate.attention import Dice
 from flashevolve.simulate.planning import Plan
-from flashevolve.simulate.statements import statement
+from flashevolve.simulate.statements import statement, words_of
 from flashevolve.simulate.writing import layout
 from flashevolve.simulate.writing.body import Body, topic_words
 from flashevolve.simulate.writing.habits import (
@@ -41,7 +41,7 @@ from flashevolve.simulate.writing.sizes import (
 
 MAX_DRAFTS = 4
 _SMALL = frozenset(
-    "the our this that his my and in on at by of near around under over with from behind".split()
+    words_of("the our this that his my and in on at by of near around under over with from behind")
 )
 """Words that titles leave small."""
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
@@ -176,6 +176,7 @@ class _Draft:
         if name:
             mark = plan.text("signature mark")
             mark = habits.pick("signature", SIGNATURES) if mark is None else mark
+            mark = f"{mark} " if mark and not mark.endswith(" ") else mark
             below.append(f"{mark}{name}")
         return below
 

@@ -109,8 +109,9 @@ class Body:
         if self._places:
             return self._places.pop()
         one = self._rng.choice(self.sentences)
-        one.extend(["and", self.picker.words.determiners[0], self.picker.pick(
-            self.picker.words.nouns)])
+        one.extend(
+            ["and", self.picker.words.determiners[0], self.picker.pick(self.picker.words.nouns)]
+        )
         return one, len(one.words) - 1
 
     def _insert(self) -> None:
@@ -154,7 +155,9 @@ class Body:
 
     def _put_in_order(self, first: str, second: str) -> None:
         places = [self._next_place(), self._next_place()]
-        places.sort(key=lambda p: (next(i for i, s in enumerate(self.sentences) if s is p[0]), p[1]))
+        places.sort(
+            key=lambda p: (next(i for i, s in enumerate(self.sentences) if s is p[0]), p[1])
+        )
         for (one, at), word in zip(places, (first, second), strict=True):
             one.words[at] = word
 

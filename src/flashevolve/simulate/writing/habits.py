@@ -24,7 +24,11 @@ PLACEHOLDERS: Options[tuple[str, str]] = (
 HIGHLIGHTS: Options[tuple[str, str]] = (
     (("**", "**"), 0.25), (("*", "*"), 0.2), (("_", "_"), 0.25), (("==", "=="), 0.3)
 )  # fmt: skip
-BOLDS: Options[tuple[str, str]] = ((("**", "**"), 0.5), (("__", "__"), 0.25), (("<b>", "</b>"), 0.25))
+BOLDS: Options[tuple[str, str]] = (
+    (("**", "**"), 0.5),
+    (("__", "__"), 0.25),
+    (("<b>", "</b>"), 0.25),
+)
 SECTIONS: Options[str] = (("Section", 0.35), ("Part", 0.25), ("##", 0.25), ("SECTION", 0.15))
 NUMBERS: Options[str] = ((". ", 0.7), (") ", 0.3))
 NUMBER_STYLES: Options[str] = (("digits", 0.6), ("words", 0.4))

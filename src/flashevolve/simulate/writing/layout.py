@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 
 from flashevolve.simulate.planning import Plan
 from flashevolve.simulate.writing.habits import (
@@ -23,7 +24,7 @@ from flashevolve.simulate.writing.lexicon import Picker
 def chunks(n: int, n_parts: int) -> list[range]:
     """Returns `n_parts` runs that cover range(n), none empty where there are enough."""
     cuts = [n * k // n_parts for k in range(n_parts + 1)]
-    return [range(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [range(a, b) for a, b in pairwise(cuts)]
 
 
 def set_out(

@@ -91,8 +91,10 @@ def n_groups(plan: Plan, rng: random.Random) -> int:
     """Returns the number of paragraphs, sections or the like; 0 = one text."""
     openings = plan.openings()
     named = max((wanted(plan, unit, rng) for unit in _GROUPS), default=0)
-    return max(named, plan.number("variants") or 0, *openings) if openings else max(
-        named, plan.number("variants") or 0
+    return (
+        max(named, plan.number("variants") or 0, *openings)
+        if openings
+        else max(named, plan.number("variants") or 0)
     )
 
 
