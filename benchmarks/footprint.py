@@ -102,7 +102,9 @@ def main() -> None:
     first, last = MARKS[1], max(scale.rss_mb)
     grown = scale.rss_mb[last] / scale.rss_mb[first] - 1
     per_call = (scale.rss_mb[last] - scale.rss_mb[first]) * 1e6 / (last - first)
-    print(f"from {first} to {last} calls: RSS {grown:+.1%}, {per_call:.0f} bytes per call; ", end="")
+    print(
+        f"from {first} to {last} calls: RSS {grown:+.1%}, {per_call:.0f} bytes per call; ", end=""
+    )
     print(f"aim: at most {AIM:+.0%}: {'met' if grown <= AIM else 'MISSED'}")
 
 
