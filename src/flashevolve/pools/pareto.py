@@ -183,19 +183,30 @@ class ParetoPool:
         self._weights = None
 
     def dump(self) -> dict[str, Any]:
-        """Returns the whole state as JSON-serialisable data: the operations that rebuild it."""
-        inserts = [
-            insert(c.artifact, parents=c.parents, scores=c.scores, ticket=c.ticket)
-            for c in self._candidates.values()
-        ]
+        """Returns the whole state as JSON-serialisable data: the operations that rebuild it.
+
+        Scores are rows over `examples`, null = not scored: with every candidate's own mapping, the
+        ids would be most of a large state.
+        """
+        examples = list(self._fronts)
+        inserts = []
+        for c in self._candidates.values():
+            op = insert(c.artifact, parents=c.parents, scores={}, ticket=c.ticket)
+            inserts.append({**op, "scores": [c.scores.get(e) for e in examples]})
         sets = [put(key, self._state[key]) for key in sorted(self._state)]
-        return {"version": self._version, "ops": [*inserts, *sets]}
+        return {"version": self._version, "examples": examples, "ops": [*inserts, *sets]}
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Self:
-        """Returns the pool that `dump` described."""
-        pool = cls()
-        pool.apply(state["ops"], version=state["version"])
+        """Returns the pool that `dump` described, this version's or an older one's."""
+        pool, examples = cls(), state.get("examples", ())
+        for op in state["ops"]:
+            row = op.get("scores")
+            if isinstance(row, list):
+                scored = zip(examples, row, strict=True)
+                op = {**op, "scores": {e: score for e, score in scored if score is not None}}
+            pool.apply([op], version=state["version"])
+        pool.apply((), version=state["version"])
         return pool
 
 
