@@ -15,6 +15,7 @@ from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.policies.selection import Fronts, front_weights
 from flashevolve.pools.pool import Op, Pool
+from flashevolve.pools.rows import ScoreRow
 
 Ops = tuple[dict[str, Any], ...]
 """Operations of one selection or commit."""
@@ -55,6 +56,8 @@ class ParetoPool:
         self._tops: dict[str, float] = {}
         self._best: Candidate | None = None
         self._weights: dict[int, int] | None = None
+        self._last_row: ScoreRow | None = None
+        """Of the candidate inserted last; the next one shares its ids."""
 
     @property
     def version(self) -> int:
@@ -146,18 +149,19 @@ class ParetoPool:
         self._version = version
 
     def _insert(self, op: Op) -> None:
-        scores = op["scores"]
+        row = ScoreRow(op["scores"], like=self._last_row)
         candidate = Candidate(
             id=self.next_id,
             artifact=Artifact(op["artifact"]),
             parents=tuple(op["parents"]),
-            scores={example: float(scores[example]) for example in sorted(scores)},
+            scores=row,
             ticket=op["ticket"],
         )
         if unknown := [p for p in candidate.parents if p not in self._candidates]:
             raise ValueError(
                 f"expected parents among candidates 0 to {self.next_id - 1}, got {unknown}"
             )
+        self._last_row = row
         self._candidates[candidate.id] = candidate
         self._means[candidate.id] = candidate.mean
         self._ancestors[candidate.id] = frozenset(candidate.parents).union(
