@@ -1,9 +1,9 @@
-# Everything happens in ./.venv; python3 >= 3.11 and make are all that a machine needs.
+# Everything happens in ./.venv (and ./.venv-peers); python3 >= 3.11 and make are all that a machine needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow check lint types lock clean bench
+.PHONY: demo test test-slow test-peers check lint types lock clean bench
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -23,6 +23,18 @@ test: $(VENV)/.installed  ## the fast tests
 test-slow: $(VENV)/.installed  ## the suites that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow
 
+$(VENV)-peers/.installed: requirements-peers.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet -r requirements-peers.txt -e '.[instructions]'
+# Without their dependencies, which are datasets and torch: only their checkers are imported. From
+# 3.10 on nltk has another idea of what a letter is than IFEval was published with.
+	$(VENV)-peers/bin/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
+	$(VENV)-peers/bin/python -m pip install --quiet immutabledict langdetect 'nltk<3.10'
+	@touch $@
+
+test-peers: $(VENV)-peers/.installed  ## the tests against large peers, in an environment of their own
+	$(VENV)-peers/bin/python -m pytest -m peers
+
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,6 +46,7 @@ check: lint types test  ## exactly what CI runs
 
 bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
 	$(BIN)/python benchmarks/reference_cell.py --seeds 3
+	$(BIN)/python benchmarks/reference_cell.py --seeds 3 --preset hosted-api
 	$(BIN)/python benchmarks/engine_overhead.py
 	$(BIN)/python benchmarks/http_client.py
 	$(BIN)/python benchmarks/real_http.py
@@ -45,4 +58,4 @@ lock:  ## refresh requirements.lock (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,7 +8,7 @@ import time
 from random import Random
 
 from flashevolve.simulate.loop import VirtualLoop, run_virtual
-from flashevolve.simulate.serving import ServingModel
+from flashevolve.simulate.serving import server_of
 from flashevolve.simulate.world import load_world
 
 N_REQUESTS = 20_000
@@ -19,7 +19,7 @@ async def serve_all(in_threads: bool) -> float:
     """Serves all requests; returns the virtual seconds that this took."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
-    model = ServingModel(load_world().preset("h100-qwen3-8b"))
+    model = server_of(load_world().preset("h100-qwen3-8b"))
     rng = Random(0)
     requests = iter([(500, int(rng.lognormvariate(6, 1)) + 1) for _ in range(N_REQUESTS)])
 

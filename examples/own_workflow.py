@@ -52,7 +52,7 @@ class Climb(fp.Workflow[Step]):
         self.setup = setup
         self.sources = [BestFirst(setup.seed["system"])]
         one = fp.Needs(metric_calls=3, proposals=1)
-        sweep = fp.Needs(metric_calls=len(setup.val_ids))
+        sweep = fp.Needs(shared=len(setup.val_ids))
         self.stages = [
             fp.Stage(name="rewrite", run=self.rewrite, needs=lambda *_: one, counts="proposed"),
             fp.Stage(name="evaluate", run=self.evaluate, needs=lambda *_: sweep, counts="swept"),
@@ -65,7 +65,7 @@ class Climb(fp.Workflow[Step]):
         ids = ctx.rng("minibatch").sample(self.setup.train_ids, 3)
         outcomes = await ctx.evaluate(self.artifact(item), "train", ids, fresh=True)
         told = "\n".join(
-            f"# Example\n{ctx.example(e)['request']}\n## Feedback\n{outcome.feedback}"
+            f"# Example\n{ctx.example(e)['prompt']}\n## Feedback\n{outcome.feedback}"
             for e, outcome in outcomes.items()
         )
         try:
@@ -107,7 +107,8 @@ def main(run_dir: str, metric_calls: int = 800) -> fe.Result:
         train=DATA / "train.jsonl",
         val=DATA / "val.jsonl",
         test=DATA / "test.jsonl",
-        input="request",
+        id_field="key",
+        input="prompt",
         score=score,
         algorithm=HillClimb(),
         models="sim/h100-qwen3-8b",

@@ -22,7 +22,8 @@ def main(run_dir: str | None = None, metric_calls: int = 1200) -> fe.Result:
         train=DATA / "train.jsonl",
         val=DATA / "val.jsonl",
         test=DATA / "test.jsonl",
-        input="request",  # no `run`: one chat call, the artifact as system prompt
+        id_field="key",
+        input="prompt",  # no `run`: one chat call, the artifact as system prompt
         score=score,
         algorithm=fe.GEPA(minibatch=3),
         policy="reflective",

@@ -11,6 +11,7 @@ import pytest
 
 import flashevolve as fe
 from flashevolve.rundir import read_records
+from flashevolve.simulate.world import WORLD_FILE
 from flashevolve.store.codec import record_to_json
 from flashevolve.workloads.instructions import generate, score
 from tests.source import ROOT, SRC
@@ -21,8 +22,8 @@ DATA: dict[str, Any] = dict(generate(seed=3, n_train=12, n_val=6, n_test=4))
 
 def sync_agent(artifact: Mapping[str, str], example: Mapping[str, Any], ctx: Any) -> str:
     """A user's function that blocks its thread while the simulated model answers."""
-    draft = ctx.chat("task", [{"role": "user", "content": example["request"]}]).text
-    asked = f"{example['request']}\nDraft: {draft[:100]}"
+    draft = ctx.chat("task", [{"role": "user", "content": example["prompt"]}]).text
+    asked = f"{example['prompt']}\nDraft: {draft[:100]}"
     messages = [
         {"role": "system", "content": artifact["system"]},
         {"role": "user", "content": asked},
@@ -37,7 +38,8 @@ def evolve(run_dir: Path, **options: Any) -> list[str]:
         "budget": fe.Budget(metric_calls=150),
         "models": "sim/h100-qwen3-8b",
         "concurrency": 8,
-        "input": "request",
+        "id_field": "key",
+        "input": "prompt",
         **options,
     }
     fe.optimize(**DATA, score=score, run_dir=run_dir, **settings)
@@ -62,6 +64,16 @@ def test_the_same_seed_gives_the_same_log_under_each_policy(policy: str, tmp_pat
 
 def test_the_sync_schedule_gives_the_same_log_too(tmp_path: Path) -> None:
     assert evolve(tmp_path / "a", schedule="sync") == evolve(tmp_path / "b", schedule="sync")
+
+
+def test_a_hosted_preset_that_says_429_gives_the_same_log_too(tmp_path: Path) -> None:
+    world = tmp_path / "world.toml"
+    text = WORLD_FILE.read_text(encoding="utf-8")
+    world.write_text(text.replace("tokens_per_min = 2000000", "tokens_per_min = 30000"))
+    options: dict[str, Any] = {"models": "sim/hosted-api", "world": world}
+    first = evolve(tmp_path / "a", **options)
+    assert any('"rate_limited"' in line for line in first)
+    assert first == evolve(tmp_path / "b", **options)
 
 
 def test_another_seed_gives_another_log(tmp_path: Path) -> None:

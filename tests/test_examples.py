@@ -2,6 +2,7 @@
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +38,19 @@ def test_an_example_with_a_configuration_runs(name: str, metric_calls: int, tmp_
     assert result is not None
     assert result["test_score"] is not None
     assert result["reason"] == "metric_calls"
+
+
+def printed(notebook: Any) -> list[list[str]]:
+    """Returns what each cell of code has printed; anything else than text is not in there."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(output.output_type == "stream" for cell in cells for output in cell.outputs)
+    return [[output.text for output in cell.outputs] for cell in cells]
+
+
+def test_the_notebook_runs_and_prints_what_was_committed() -> None:
+    maker = runpy.run_path(str(ROOT / "docs" / "make_notebook.py"))
+    before, now = maker["committed"](), maker["executed"]()
+    assert any("simulated: True" in text for texts in printed(now) for text in texts)
+    made_with, runs_on = (n.metadata.language_info.version.split(".")[:2] for n in (before, now))
+    # Sums of floats differ in their last digit between versions of Python, and so may a choice.
+    assert made_with != runs_on or printed(before) == printed(now), "run docs/make_notebook.py"

@@ -201,7 +201,7 @@ def test_an_agent_cannot_swallow_a_wrong_key(
 
     def agent(artifact: fe.Artifact, example: Any, ctx: Any) -> str:
         try:
-            return str(ctx.chat("task", example["request"]).text)
+            return str(ctx.chat("task", example["prompt"]).text)
         except Exception:
             return "all is well"
 

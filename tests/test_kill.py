@@ -58,6 +58,7 @@ class Case:
     policy: str = "reflective"
     schedule: str = "async"
     budget: Mapping[str, Any] = field(default_factory=lambda: CALLS)
+    replicas: int = 1
     n_deaths: int = 0
 
     def live(self, endpoint: Endpoint, killer: Killer, death: tuple[str, int] | None) -> bool:
@@ -68,6 +69,7 @@ class Case:
             "policy": self.policy,
             "schedule": self.schedule,
             "budget": dict(self.budget),
+            "replicas": self.replicas,
             "die_at": death if death and death[0] != "request" else None,
         }
         killer.at = killer.n_seen + death[1] if death and death[0] == "request" else 0
@@ -122,7 +124,9 @@ class Case:
 
     def _check_budget(self, records: list[ev.Record]) -> None:
         outcomes = [r.event for r in records if isinstance(r.event, ev.OutcomeRecorded)]
-        keys = Counter((o.ticket, o.stage, o.visit, o.artifact, o.example) for o in outcomes)
+        keys = Counter(
+            (o.ticket, o.stage, o.visit, o.artifact, o.example, o.replica) for o in outcomes
+        )
         assert max(keys.values()) == 1
         if (limit := self.budget.get("metric_calls")) is not None:
             assert sum(o.split != "test" for o in outcomes) <= limit
@@ -202,10 +206,10 @@ def test_a_run_killed_inside_the_repair_stage_goes_on_there(tmp_path: Path) -> N
 
 
 @cache
-def undisturbed() -> dict[str, Any]:
+def undisturbed(replicas: int = 1) -> dict[str, Any]:
     """Returns what a run under the sync schedule comes to if nobody kills it."""
     with TemporaryDirectory() as directory:
-        case = Case(Path(directory) / "run", schedule="sync")
+        case = Case(Path(directory) / "run", schedule="sync", replicas=replicas)
         run_case(case, [])
         return essence(case.run_dir)
 
@@ -238,6 +242,15 @@ def test_under_the_sync_schedule_a_killed_run_ends_in_the_same_result(
     number: int, tmp_path: Path
 ) -> None:
     kill_and_compare(number, tmp_path / "run")
+
+
+def test_a_run_killed_amid_the_replicas_of_its_sweeps_ends_in_the_same_result(
+    tmp_path: Path,
+) -> None:
+    case = Case(tmp_path / "run", schedule="sync", replicas=3)
+    run_case(case, [("outcome_recorded", n) for n in (5, 14, 9)])
+    assert case.n_deaths == 3
+    assert essence(case.run_dir) == undisturbed(3)
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def test_optimize_works_inside_a_running_event_loop(tmp_path: Path) -> None:
 async def evolved_on(endpoint: Endpoint, run_dir: Path, seen: set[object]) -> fe.Result:
     async def agent(artifact: fe.Artifact, example: Mapping[str, Any], ctx: Any) -> str:
         seen.add(asyncio.get_running_loop())
-        return str((await ctx.chat("task", example["request"])).text)
+        return str((await ctx.chat("task", example["prompt"])).text)
 
     return await fe.aoptimize(**evolution(endpoint, run_dir, run=agent))
 
@@ -293,7 +293,7 @@ def test_an_output_that_json_does_not_know_is_kept_as_its_repr(tmp_path: Path) -
 
 
 def failing_after(n: int, error: Callable[[int], Exception]) -> Callable[..., float]:
-    calls: list[int] = []
+    calls: list[str] = []
 
     def score(example: Mapping[str, Any], output: str) -> float:
         calls.append(1)
@@ -451,7 +451,7 @@ def test_an_agent_that_exits_is_data_and_not_the_end_of_the_process(tmp_path: Pa
         n_run += 1
         if n_run == 2:
             sys.exit("no key")
-        return str(example["id"])
+        return str(example["key"])
 
     with Endpoint(read_and_answer) as endpoint:
         fe.optimize(**evolution(endpoint, tmp_path / "run", run=agent))

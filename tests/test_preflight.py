@@ -12,7 +12,7 @@ from flashevolve.llm.prices import Price
 from flashevolve.preflight import check_artifact, check_overlap, check_same_run, preflight
 
 PRICE = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0)
-MINIMUM = Minimum(metric_calls=26, why="10 for the seed on val + 2 x 3 + 10 for one step")
+MINIMUM = Minimum(metric_calls=6, shared=20, why="10 for the seed on val + 2 x 3 + 10 for one step")
 
 
 def splits(**changes: list[dict[str, Any]]) -> Splits:
@@ -77,6 +77,14 @@ def test_what_is_right_passes(budget: Budget) -> None:
             {"budget": Budget(metric_calls=25, usd=1)},
             r"^budget\.metric_calls: expected at least 26 \(10 for the seed on val \+ 2 x 3 \+ 10 "
             r"for one step\), which one step needs, found 25\. Raise it: --budget\.metric-calls 2",
+        ),
+        (
+            {
+                "budget": Budget(metric_calls=45),
+                "task": {"metric": "exact", "replicas": 2},
+            },
+            r"^budget\.metric_calls: expected at least 46 \(10 for the seed on val \+ 2 x 3 \+ 10 "
+            r"for one step, each on val 2 times\), which one step needs, found 45\. Raise it: ",
         ),
         (
             {"budget": Budget(usd=1), "price_known": False},

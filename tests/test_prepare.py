@@ -1,6 +1,8 @@
 """What is checked once settings, data and code are at hand."""
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,9 @@ import pytest
 from flashevolve.config import Budget, Model, Price, resolve
 from flashevolve.data.loaders import load_splits
 from flashevolve.errors import ConfigError
-from flashevolve.prepare import prepare
+from flashevolve.prepare import Prepared, prepare
+from flashevolve.simulate.world import WORLD_FILE, load_world
+from flashevolve.workloads.instructions import score as instructions
 
 FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 LOCAL = Model("local", base_url="http://127.0.0.1:1/v1", price=FREE)
@@ -65,3 +69,57 @@ def test_an_unknown_simulation_is_named_with_the_key_that_asks_for_it(
     default = Model("sim/h100-qwen3-8b" if models else "sim/foo")
     with pytest.raises(ConfigError, match=rf"^{key}\.name: .*foo"):
         prepared({**models}, Budget(tokens=100_000), model=default)
+
+
+SIMULATED = Model("sim/h100-qwen3-8b")
+INSTRUCTION = {
+    "key": 1,
+    "prompt": "Avoid commas.",
+    "instruction_id_list": ["punctuation:no_comma"],
+    "kwargs": [{}],
+}
+
+
+def simulated(score: Any, **tables: Any) -> Prepared:
+    tree = {
+        "artifact": {"system": "s"},
+        "task": {"input": "prompt"},
+        "model": SIMULATED,
+        "budget": Budget(metric_calls=100),
+        **tables,
+    }
+    other = {**INSTRUCTION, "key": 2, "prompt": "Use no commas."}
+    splits = load_splits([INSTRUCTION], [other], id_field="key")
+    return prepare(resolve(tree), splits=splits, score=score)
+
+
+def test_a_simulated_run_names_its_world_and_a_real_one_has_none() -> None:
+    assert simulated(instructions).start.world == load_world().hash
+    own = dict.fromkeys(("task", "reflect", "repair"), LOCAL)
+    found = prepared(own, Budget(tokens=100_000))
+    assert (found.world, found.simulated, found.start.world) == (None, False, "")
+
+
+def test_a_built_in_tasks_scoring_takes_the_worlds_latency_however_it_is_handed_over() -> None:
+    expected = load_world().latency["instructions"].draw_s("a", 3)
+    for score in (instructions, partial(instructions)):
+        plan = simulated(score).plan(simulated(score).start, {})
+        assert plan.score_latency_s is not None
+        assert plan.score_latency_s("a", 3) == expected > 0
+    plain = simulated(lambda example, output: 1.0)
+    assert plain.plan(plain.start, {}).score_latency_s is None
+
+
+def test_a_world_of_ones_own_is_read_and_a_wrong_one_refused(tmp_path: Path) -> None:
+    text = WORLD_FILE.read_text(encoding="utf-8")
+    path = tmp_path / "world.toml"
+    path.write_text(text.replace("mean_tokens = 699.0", "mean_tokens = 70.0"), encoding="utf-8")
+    found = simulated(instructions, simulation={"world": str(path)})
+    assert found.start.world != load_world().hash
+    assert found.world is not None
+    assert found.world.lengths.mean_tokens == 70
+    path.write_text(text.replace("mean_tokens", "mean_token"), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"world.toml \[lengths\]: .* found 'mean_token'\. Did"):
+        simulated(instructions, simulation={"world": str(path)})
+    with pytest.raises(ConfigError, match=r"none.toml: expected a readable TOML file"):
+        simulated(instructions, simulation={"world": str(tmp_path / "none.toml")})

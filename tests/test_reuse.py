@@ -17,7 +17,7 @@ def run(directory: Path, name: str, *overrides: tuple[str, str]) -> Result:
         write(directory, seed=1, n_train=6, n_val=8, n_test=4)
     tree = {
         "artifact": {"system": "Answer the request."},
-        "task": {"workload": "instructions", "input": "request"},
+        "task": {"workload": "instructions"},
         "data": {split: f"{split}.jsonl" for split in ("train", "val", "test")},
         "model": {"name": "sim/h100-qwen3-8b"},
         "budget": Budget(metric_calls=60),

@@ -10,9 +10,11 @@ import pytest
 import flashevolve as fe
 from flashevolve import events as ev
 from flashevolve.data.loaders import load_splits
+from flashevolve.errors import ConfigError
 from flashevolve.launch import settings_from
 from flashevolve.prepare import prepare
 from flashevolve.rundir import open_run, read_records, read_result
+from flashevolve.simulate.world import WORLD_FILE, load_world
 from tests.fakes.endpoint import SILENCE, Endpoint, Received, Step, answer
 from tests.fakes.small import asked_again, evolution, read_and_answer, role_of
 from tests.test_launch import simulated
@@ -84,11 +86,11 @@ def test_events_may_be_read_while_the_run_is_held_up_and_after_it_ended(tmp_path
 
 def unstarted(endpoint: Endpoint, run_dir: Path) -> fe.Run:
     options = evolution(endpoint, run_dir)
-    settings = settings_from(
-        has_run=False,
-        **{k: v for k, v in options.items() if k not in ("train", "val", "test", "score")},
+    data = ("train", "val", "test", "score", "id_field")
+    settings = settings_from(has_run=False, **{k: v for k, v in options.items() if k not in data})
+    splits = load_splits(
+        options["train"], options["val"], options["test"], id_field=options["id_field"]
     )
-    splits = load_splits(options["train"], options["val"], options["test"])
     return fe.Run(prepare(settings, splits=splits, score=options["score"]))
 
 
@@ -205,7 +207,7 @@ def test_a_second_stop_cancels_a_sync_agent_that_waits_for_a_model(tmp_path: Pat
     held = Held(3)
 
     def agent(artifact: fe.Artifact, example: Mapping[str, Any], ctx: Any) -> str:
-        return str(ctx.chat("task", example["request"]).text)
+        return str(ctx.chat("task", example["prompt"]).text)
 
     async def main() -> ev.RunEnded | None:
         async with Endpoint(held) as endpoint:
@@ -341,3 +343,59 @@ def test_a_run_whose_agent_hangs_ends_at_once_on_the_second_stop(tmp_path: Path)
             assert all(thread.daemon for thread in hanging)
         finally:
             go.set()
+
+
+# -- the simulated world -----------------------------------------------------------------------
+
+
+def own_world(path: Path, old: str, new: str) -> Path:
+    text = WORLD_FILE.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return path
+
+
+def test_a_run_is_not_resumed_in_another_world(tmp_path: Path) -> None:
+    world = own_world(tmp_path / "world.toml", "mean_tokens = 699.0", "mean_tokens = 50.0")
+    first = fe.optimize(**simulated(tmp_path / "run", world=world))
+    assert first.world == load_world(world).hash != load_world().hash
+    recorded = next(read_records(tmp_path / "run")).event
+    assert isinstance(recorded, ev.RunStarted)
+    assert recorded.world == first.world
+    assert (read_result(tmp_path / "run") or {})["world"] == first.world
+    moved = tmp_path / "moved.toml"
+    moved.write_text(world.read_text(encoding="utf-8"), encoding="utf-8")
+    changed = own_world(world, "mean_tokens = 699.0", "mean_tokens = 60.0")
+    more = {"budget": fe.Budget(metric_calls=60)}
+    with pytest.raises(ConfigError) as error:
+        fe.optimize(**simulated(tmp_path / "run", world=world, **more))
+    told = f"{tmp_path / 'run'}: expected the simulated world {first.world} that it was made in, "
+    assert str(error.value).startswith(f"{told}found {load_world(changed).hash} in {changed}. ")
+    with pytest.raises(ConfigError, match=rf"found {load_world().hash} in"):
+        fe.optimize(**simulated(tmp_path / "run", **more))
+    assert fe.optimize(**simulated(tmp_path / "run", world=moved, **more)).world == first.world
+
+
+def test_answers_of_another_world_are_not_reused(tmp_path: Path) -> None:
+    world = own_world(tmp_path / "world.toml", "mean_tokens = 699.0", "mean_tokens = 50.0")
+    fe.optimize(**simulated(tmp_path / "one", world=world))
+    given = simulated(tmp_path / "two")
+    splits = load_splits(given.pop("train"), given.pop("val"))
+    score = given.pop("score")
+    settings = settings_from(**given)
+    reusing = settings.run.model_copy(update={"reuse": tmp_path / "one"})
+    prepared = prepare(settings.model_copy(update={"run": reusing}), splits=splits, score=score)
+    with pytest.raises(ConfigError, match=r"run.reuse = .*one: expected the simulated world"):
+        fe.Run(prepared).result()
+
+
+def test_a_run_on_the_hosted_preset_meets_its_limits_and_goes_on(tmp_path: Path) -> None:
+    world = own_world(tmp_path / "world.toml", "tokens_per_min = 2000000", "tokens_per_min = 20000")
+    given = simulated(tmp_path / "run", models="sim/hosted-api", world=world)
+    assert fe.optimize(**given).reason == "metric_calls"
+    events = [record.event for record in read_records(tmp_path / "run")]
+    statuses = [e.status for e in events if isinstance(e, ev.CallSettled)]
+    assert "rate_limited" in statuses
+    assert statuses.count("ok") >= 50
+    changes = [e for e in events if isinstance(e, ev.LimitChanged)]
+    assert any("429, Retry-After" in c.reason and c.account == "sim/hosted-api" for c in changes)

@@ -43,6 +43,8 @@ class RunStarted:
     """Model name -> dollars per million tokens in and out, as they were when the run began."""
     package: str
     """Version of flashevolve that wrote the run."""
+    world: str = ""
+    """Hash of the simulated world; empty for real models, and in runs that are older than it."""
     kind: Literal["run_started"] = "run_started"
 
 

@@ -33,10 +33,13 @@ def settings_from(
     run_dir: str | Path | None = None,
     concurrency: int = 64,
     limits: Mapping[str, Any] | None = None,
+    staleness: Mapping[str, Any] | None = None,
     input: str = "input",
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
+    replicas: int = 1,
     metered: bool | None = None,
+    world: str | Path | None = None,
     has_run: bool = False,
 ) -> Settings:
     """Returns the settings that `optimize`'s arguments describe. Raises `ConfigError`."""
@@ -50,10 +53,13 @@ def settings_from(
             "input": input,
             "failure_score": failure_score,
             "perfect_score": perfect_score,
+            "replicas": replicas,
             "metered": (not has_run) if metered is None else metered,
         },
         "budget": budget if budget is not None else {},
         "limits": {"concurrency": concurrency, **(limits or {})},
+        "staleness": dict(staleness or {}),
+        "simulation": {} if world is None else {"world": str(Path(world).absolute())},
         "run": {} if run_dir is None else {"dir": str(Path(run_dir).absolute())},
     }
     if isinstance(models, Mapping):
@@ -164,8 +170,10 @@ def optimize(
         run_dir: where the run lives; an existing one is resumed. None = a new one in `runs/`.
         concurrency: requests in flight on one account, at most.
         id_field: field of an example that names it.
-        options: `input`, `failure_score`, `perfect_score`, `metered`, and `limits`, more of the
-            configuration's table of that name, such as `{"threads": 8, "retries": 2}`.
+        options: `input`, `failure_score`, `perfect_score`, `metered`; `replicas`, the times that
+            each example of validation and test is run; `world`, a file with a simulated world of
+            your own; and the configuration's tables `limits` and `staleness`, such as
+            `{"threads": 8}` and `{"delta_max": 4}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.

@@ -14,14 +14,14 @@ from flashevolve.config.compare import compare
 from flashevolve.config.settings import Budget, Model, Settings
 from flashevolve.data.fingerprint import content_id
 from flashevolve.data.loaders import Splits
-from flashevolve.data.metrics import Metric, field_of
+from flashevolve.data.metrics import field_of
 from flashevolve.engine.evaluation import default_messages
 from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError, nearest
 from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.roles import KNOWN_ROLES
-from flashevolve.task import SPLITS, Example, ScoreFunction
+from flashevolve.task import SPLITS, ChecksExamples, Example, ScoreFunction
 
 PriceOf = Callable[[Model], Price | None]
 """A model's price, from its own settings or the price list; None = not known."""
@@ -48,7 +48,7 @@ def preflight(
         check_roles(settings.models, roles)
     models = {role: settings.role(role) for role in sorted(roles)}
     check_budget(settings.budget)
-    check_minimum(settings.budget, minimum)
+    check_minimum(settings.budget, minimum, settings.task.replicas)
     check_prices(settings.budget, models, price_of)
     check_metered(settings.budget, metered)
     check_examples(settings, splits, score, own_run=own_run)
@@ -87,15 +87,17 @@ def check_budget(budget: Budget) -> None:
         )
 
 
-def check_minimum(budget: Budget, minimum: Minimum) -> None:
+def check_minimum(budget: Budget, minimum: Minimum, replicas: int = 1) -> None:
     """Refuses a budget that ends before one step does."""
+    metric_calls = minimum.metric_calls + replicas * minimum.shared
+    times = f", each on val {replicas} times" if replicas > 1 else ""
     limits = {
-        "metric_calls": (budget.metric_calls, minimum.metric_calls),
+        "metric_calls": (budget.metric_calls, metric_calls),
         "proposals": (budget.proposals, minimum.proposals),
     }
     for name, (limit, needed) in limits.items():
         if limit is not None and limit < needed:
-            why = f" ({minimum.why})" if minimum.why and name == "metric_calls" else ""
+            why = f" ({minimum.why}{times})" if minimum.why and name == "metric_calls" else ""
             raise ConfigError(
                 f"budget.{name}: expected at least {needed}{why}, which one step needs, "
                 f"found {limit}. Raise it: --budget.{name.replace('_', '-')} {needed}"
@@ -134,8 +136,8 @@ def check_examples(
     """Refuses examples that lack what the metric or the user message is made of."""
     for split in SPLITS:
         try:
-            if isinstance(score, Metric):
-                score.check(splits[split])
+            if isinstance(score, ChecksExamples):
+                score.check_examples(splits[split])
             if settings.task.run is None and not own_run:
                 for example in splits[split]:
                     field_of(settings.task.input, "task.input", example)

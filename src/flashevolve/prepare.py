@@ -4,7 +4,8 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from flashevolve._version import __version__
 from flashevolve.artifact import Artifact
@@ -12,11 +13,11 @@ from flashevolve.config import Model, Settings, dump
 from flashevolve.data.fingerprint import fingerprint
 from flashevolve.data.imports import load_function
 from flashevolve.data.loaders import Splits, check_text
-from flashevolve.data.metrics import score_function
+from flashevolve.data.metrics import score_function, workload_of
 from flashevolve.data.splits import load_data
 from flashevolve.engine.engine import Options
 from flashevolve.engine.session import Plan, limits_of
-from flashevolve.engine.usercode import takes_context
+from flashevolve.engine.usercode import LatencyOf, takes_context
 from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.events import RunStarted
@@ -33,6 +34,9 @@ from flashevolve.policies.staleness import Staleness
 from flashevolve.preflight import check_artifact, preflight
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 
+if TYPE_CHECKING:
+    from flashevolve.simulate.world import World
+
 DEFAULT_ROLE = ""
 
 
@@ -45,11 +49,17 @@ class Prepared:
     task: Task
     workflow: Workflow[Any]
     seed: Artifact
-    simulated: bool
+    world: "World | None"
+    """The simulated world; None for real models."""
     start: RunStarted
     """The first event of a new run; its `run_id` is filled in by whoever knows the directory."""
     prices: Mapping[str, Price]
     """By model name; a resumed run keeps those that it began with."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its models answer in virtual time."""
+        return self.world is not None
 
     @property
     def limits(self) -> dict[Resource, float]:
@@ -90,7 +100,15 @@ class Prepared:
             start=start,
             reuse=reuse,
             changes=changes,
+            score_latency_s=self._score_latency_s(),
         )
+
+    def _score_latency_s(self) -> LatencyOf | None:
+        """Returns what scoring takes in the simulated world, if that says it for this task."""
+        workload = workload_of(self.task.score)
+        if self.world is None or workload not in self.world.latency:
+            return None
+        return partial(self.world.latency_s, workload)
 
     def _options(self) -> Options:
         settings = self.settings
@@ -122,7 +140,7 @@ class Prepared:
                 limiters[name] = Limiter(name, ceiling, on_change=report)
             return Endpoint(
                 label=model.name,
-                model=connect(model, os.environ, shared),
+                model=connect(model, os.environ, shared, self.settings.simulation.world),
                 limiter=limiters[name],
                 price=self.prices.get(model.name),
                 parameters={
@@ -169,6 +187,7 @@ def prepare(
         score=score,
         failure_score=settings.task.failure_score,
         perfect_score=settings.task.perfect_score,
+        replicas=settings.task.replicas,
         metered=settings.task.all_metered,
     )
     check_artifact(settings.artifact)
@@ -184,7 +203,7 @@ def prepare(
     )
     workflow = settings.options.workflow(setup)
     _check(settings, splits, task, workflow)
-    simulated = _simulated(settings)
+    world = _world(settings)
     prices = _prices(settings)
     return Prepared(
         settings=settings,
@@ -192,8 +211,8 @@ def prepare(
         task=task,
         workflow=workflow,
         seed=seed,
-        simulated=simulated,
-        start=_first_event(settings, splits, seed, workflow, simulated, prices),
+        world=world,
+        start=_first_event(settings, splits, seed, workflow, world, prices),
         prices=prices,
     )
 
@@ -226,7 +245,7 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         for model in settings.role(role):
             # Sends nothing; refuses a missing key or an unknown preset while no run exists yet.
             try:
-                connect(model, os.environ, {})
+                connect(model, os.environ, {}, settings.simulation.world)
             except ConfigError as error:
                 if not account(model).startswith("sim/"):
                     raise
@@ -258,14 +277,20 @@ def _prices(settings: Settings) -> dict[str, Price]:
     return {name: price for name, price in prices.items() if price is not None}
 
 
-def _simulated(settings: Settings) -> bool:
+def _world(settings: Settings) -> "World | None":
+    """Returns the world in which the models are simulated; None if they are real."""
     kinds = {account(model).startswith("sim/") for model in all_models(settings)}
     if kinds == {True, False}:
         raise ConfigError(
             "models: expected all simulated (sim/...) or none, found both; simulated models answer "
             "in virtual time and real ones do not"
         )
-    return kinds == {True}
+    if kinds != {True}:
+        return None
+    # Nobody who calls real models should pay for importing the simulation.
+    from flashevolve.simulate.world import load_world
+
+    return load_world(settings.simulation.world)
 
 
 def _first_event(
@@ -273,7 +298,7 @@ def _first_event(
     splits: Splits,
     seed: Artifact,
     workflow: Workflow[Any],
-    simulated: bool,
+    world: "World | None",
     prices: Mapping[str, Price],
 ) -> RunStarted:
     pool = workflow.new_pool()
@@ -290,9 +315,10 @@ def _first_event(
         pool=f"{pool_class.__module__}:{pool_class.__qualname__}",
         pool_state=pool.dump(),
         stages=[stage.name for stage in workflow.stages],
-        simulated=simulated,
+        simulated=world is not None,
         prices={name: asdict(price) for name, price in prices.items()},
         package=__version__,
+        world=world.hash if world is not None else "",
     )
 
 

@@ -1,16 +1,20 @@
 """Result: what a run came to, as a view of its folded state.
 
-Only confirmed candidates are in it. `virtual_s` is set exactly if the models were simulated; such
+Only confirmed candidates are in it. The gain on test is an interval over the examples of this one
+run, and not over runs. `virtual_s` is set exactly if the models were simulated; such
 a result is a prediction and says so.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from flashevolve.artifact import Artifact
 from flashevolve.engine.state import RunState
+from flashevolve.gain import Gain, gain_of
 from flashevolve.outcome import Usage
 
 COUNTERS = (
@@ -41,6 +45,8 @@ class Result:
     schedule: str
     model: str
     simulated: bool
+    world: str | None
+    """Hash of the simulated world; None for real models."""
     reason: str
     """Why it ended: a resource, `deadline`, `finished`, `stop` or `failed`."""
     resumable: bool
@@ -53,6 +59,10 @@ class Result:
     """Mean on the test split; None with `test_reason`."""
     test_score: float | None
     test_reason: str
+    test_differences: Mapping[str, float]
+    """Best minus seed by test example, replicas averaged; empty if either was not scored."""
+    replicas: int
+    """How often each example of validation and test was run; scores are means over them."""
     counters: Mapping[str, int]
     usage: Usage
     usage_by_role: Mapping[str, Usage]
@@ -63,12 +73,22 @@ class Result:
     virtual_s: float | None
     """Simulated seconds; None for real models."""
 
+    @cached_property
+    def test_gain(self) -> Gain | None:
+        """Best minus seed on test, with a 95 % interval over its examples.
+
+        None, with `test_reason`, if the two were not scored there.
+        """
+        return gain_of(self.test_differences) if self.test_differences else None
+
     def to_json(self) -> dict[str, Any]:
         """Returns the result as `--json` prints it."""
         data = asdict(self)
         usage = data.pop("usage")
+        apart = ("best", "run_dir", "usage_by_role", "test_differences")
         return {
-            **{k: v for k, v in data.items() if k not in ("best", "run_dir", "usage_by_role")},
+            **{k: v for k, v in data.items() if k not in apart},
+            "test_gain": asdict(self.test_gain) if self.test_gain else None,
             "run_dir": str(self.run_dir),
             "best_artifact": self.best.to_json(),
             "usage": _usage(usage),
@@ -103,6 +123,7 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         schedule=started.schedule,
         model=model,
         simulated=started.simulated,
+        world=started.world or None,
         reason=state.ended.reason if state.ended else "unfinished",
         resumable=state.ended is None or state.ended.resumable,
         best=best.artifact if best else seed,
@@ -111,6 +132,8 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         seed_test_score=tests["seed"].mean if "seed" in tests else None,
         test_score=tests["best"].mean if "best" in tests else None,
         test_reason=_test_reason(state),
+        test_differences=_test_differences(state, seed),
+        replicas=started.config.get("task", {}).get("replicas", 1),
         counters=counters,
         usage=state.usage,
         usage_by_role=dict(sorted(state.usage_by_role.items())),
@@ -118,6 +141,19 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         wall_s=wall_s if started.simulated else state.t_s,
         virtual_s=state.t_s if started.simulated else None,
     )
+
+
+def _test_differences(state: RunState, seed: Artifact) -> dict[str, float]:
+    """Returns best minus seed by test example; empty unless both were scored."""
+    tests = {which: test for which, test in state.tests.items() if test.mean is not None}
+    if tests.keys() < {"seed", "best"}:
+        return {}
+    # After a resume the best may be another one than was scored; its scores are what counts.
+    best = state.pool.candidates.get(tests["best"].candidate)
+    before = state.test_scores.get(seed.hash, {})
+    after = state.test_scores.get(best.artifact.hash, {}) if best else {}
+    both = sorted(before.keys() & after.keys())
+    return {example: fmean(after[example]) - fmean(before[example]) for example in both}
 
 
 def _test_reason(state: RunState) -> str:

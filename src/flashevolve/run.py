@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -32,6 +32,9 @@ from flashevolve.prepare import Prepared, models_in_words
 from flashevolve.result import Result, result_of
 from flashevolve.store.reader import StoreReader
 from flashevolve.store.writer import Mode, StoreWriter
+
+if TYPE_CHECKING:
+    from flashevolve.simulate.world import World
 
 T = TypeVar("T")
 
@@ -253,7 +256,12 @@ class Run:
             return None
         if other.resolve() == self.dir.resolve():
             raise ConfigError(f"run.reuse: expected another run's directory, found {other} itself")
-        return stack.enter_context(StoreReader(other)).answered
+        reader = stack.enter_context(StoreReader(other))
+        if self.prepared.world is not None:
+            _check_world(
+                f"run.reuse = {other}", rundir.first_event(reader, other), self.prepared.world
+            )
+        return reader.answered
 
     def _open(self, writer: StoreWriter) -> tuple[RunStarted, RunState, dict[str, Any]]:
         """Returns the run's first event, its state so far, and what this process changes."""
@@ -264,6 +272,8 @@ class Run:
             return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
         start = rundir.first_event(writer, self.dir)
         now = dump(prepared.settings)
+        if prepared.world is not None:
+            _check_world(str(self.dir), start, prepared.world)
         check_same_run(self.dir, start.config, now, start.data, prepared.start.data)
         state = rundir.fold(writer, start, prepared.limits, decode)
         return start, state, _changed(start.config, now)
@@ -294,6 +304,12 @@ def _earlier_wall_s(run_dir: Path) -> float:
     """
     earlier = rundir.read_result(run_dir) or {}
     return earlier.get("wall_s") or 0.0
+
+
+def _check_world(what: str, start: RunStarted, world: "World") -> None:
+    from flashevolve.simulate.world import check_same_world
+
+    check_same_world(what, start.world, world)
 
 
 def _read_records(run_dir: Path, seen: int) -> list[Record]:

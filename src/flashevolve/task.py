@@ -4,9 +4,9 @@ Examples are frozen and have ids that are unique over all splits; every score in
 these ids. `Task` holds user code; everything else in it is data.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
@@ -18,6 +18,8 @@ class Example(Mapping[str, Any]):
 
     id: str
     data: Mapping[str, Any]
+    place: str = field(default="", compare=False, repr=False)
+    """Where it was read, such as "train.jsonl, line 3"; for messages only."""
 
     def __getitem__(self, key: str) -> Any:
         return self.data[key]
@@ -38,6 +40,15 @@ ScoreFunction = Callable[..., Any | Awaitable[Any]]
 """`score(example, output[, ctx]) -> float | (float, feedback) | Outcome`, sync or async."""
 
 
+@runtime_checkable
+class ChecksExamples(Protocol):
+    """A score function that can tell before a run whether it will be able to score."""
+
+    def check_examples(self, examples: Iterable[Example]) -> None:
+        """Raises `DataError` for the first example that it could not score."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Task:
     """What is solved."""
@@ -54,6 +65,8 @@ class Task:
     failure_score: float = 0.0
     """The score of a refused, empty or truncated reply and of an exception in task code."""
     perfect_score: float = 1.0
+    replicas: int = 1
+    """How often a shared evaluation runs an example; its score is the mean."""
     metered: bool = True
     """False if `run` may call models through a client of its own, which no budget can see."""
     by_id: Mapping[str, Example] = field(init=False, repr=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from flashevolve.workloads.instructions import write
 from tests.fakes.endpoint import Received, Step, answer
+from tests.fakes.small import LEARNABLE
 
 CANARY = "sk-canary-0123456789"
 
@@ -45,11 +46,11 @@ def project(folder: Path, base_url: str = "http://127.0.0.1:9/v1", **tables: str
 
 def simulated(folder: Path) -> Path:
     """Writes a project that the built-in simulated model answers."""
-    write(folder, n_train=6, n_val=4, n_test=3)
+    write(folder, n_train=6, n_val=4, n_test=3, kinds=LEARNABLE)
     config = folder / "run.toml"
     config.write_text(
         '[artifact]\nsystem = "Answer the request."\n[task]\nworkload = "instructions"\n'
-        'input = "request"\n[data]\ntrain = "train.jsonl"\nval = "val.jsonl"\ntest = "test.jsonl"\n'
+        '[data]\ntrain = "train.jsonl"\nval = "val.jsonl"\ntest = "test.jsonl"\n'
         '[model]\nname = "sim/h100-qwen3-8b"\n[budget]\nmetric_calls = 120\n'
         "[limits]\nconcurrency = 4\n",
         encoding="utf-8",

@@ -44,8 +44,8 @@ class Process:
             if line.startswith(start):
                 return line
 
-    def interrupt(self) -> None:
-        self._process.send_signal(signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        self._process.send_signal(number)
 
     def end(self) -> tuple[int, str, str]:
         """Waits for the end; returns exit code, stdout, stderr."""

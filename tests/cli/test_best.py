@@ -35,12 +35,12 @@ def test_out_writes_exactly_the_text(finished: Path, tmp_path: Path) -> None:
     assert file.read_bytes().decode() == best_text(finished)
 
 
-def test_diff_shows_what_was_added(finished: Path, capsys: Capture) -> None:
-    assert invoke(["best", str(finished), "--diff"]) == 0
+def test_diff_shows_what_was_added(evolved: Path, capsys: Capture) -> None:
+    assert invoke(["best", str(evolved), "--diff"]) == 0
     out = capsys.readouterr().out
     added = [line[1:] for line in out.splitlines() if line.startswith("+") and line[1:2] != "+"]
     assert added
-    assert all(line in best_text(finished) for line in added)
+    assert all(line in best_text(evolved) for line in added)
 
 
 def test_an_unknown_component_names_the_nearest(finished: Path, capsys: Capture) -> None:

@@ -2,8 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from flashevolve.cli.report import counts, duration, money, number, result_lines, score, table
+from flashevolve.cli.report import (
+    counts,
+    duration,
+    gain_lines,
+    money,
+    number,
+    result_lines,
+    score,
+    table,
+)
 from flashevolve.rundir import read_result
+from flashevolve.simulate.world import load_world
 
 
 @pytest.mark.parametrize(
@@ -45,7 +55,10 @@ def test_a_result_names_the_reason_both_splits_and_what_it_cost(finished: Path) 
     assert lines[2].split()[0] == "val"
     assert lines[2].endswith("4 examples")
     assert lines[3].endswith("3 examples")
-    assert "predictions" in lines[4]
+    assert lines[4].startswith("gain on test ")
+    assert lines[4].endswith("(3 examples are too few for an interval, which needs 10)")
+    assert "predictions" in lines[5]
+    assert lines[5].endswith(f"({load_world().hash})")
     assert "simulated in" in lines[-1]
 
 
@@ -62,3 +75,19 @@ def test_a_real_run_is_not_called_simulated(finished: Path) -> None:
     lines = result_lines({**result, "simulated": False, "virtual_s": None, "wall_s": 3.0}, {})
     assert not any("simulated" in line for line in lines)
     assert lines[-1].endswith("3.0 s")
+
+
+def test_a_gain_is_told_as_an_interval_over_the_examples_of_one_run() -> None:
+    gain = {"mean": 0.125, "low": -0.0111, "high": 0.25, "n": 40, "reason": ""}
+    assert gain_lines(gain) == [
+        "gain on test +0.1250, 95 % interval -0.0111 to +0.2500 "
+        "(paired, over the 40 examples of this one run)"
+    ]
+    assert gain_lines(None) == []
+
+
+def test_replicas_are_told_beside_the_examples(finished: Path) -> None:
+    result = read_result(finished)
+    assert result is not None
+    lines = result_lines({**result, "replicas": 3}, {"val": 4, "test": 3})
+    assert lines[2].endswith("4 examples, each run 3 times")

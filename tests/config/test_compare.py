@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from flashevolve.config import compare, dump, resolve
+from flashevolve.config.compare import differences
 from tests.config.test_resolve import BEAM, trees
 
 BASE: dict[str, Any] = {
@@ -72,3 +73,26 @@ def test_nothing_differs_from_itself_and_differences_are_mutual(
     a, b = dump(resolve(one, "/base")), dump(resolve(other, "/base"))
     assert compare(a, a) == []
     assert set(compare(a, b)) == set(compare(b, a))
+
+
+def test_a_run_from_before_there_were_replicas_had_one() -> None:
+    before, one, two = (recorded(c) for c in ({}, {}, {"task": {"replicas": 2}}))
+    del before["task"]["replicas"]
+    assert compare(before, one) == compare(one, before) == []
+    assert compare(before, two) == compare(one, two) == ["task.replicas"]
+
+
+def test_differences_hold_both_values_of_every_key_but_where_the_runs_live() -> None:
+    changes = {
+        "budget": {"usd": 7},
+        "run": {"dir": "x"},
+        "data": {"val": "moved.jsonl"},
+        "task": {"replicas": 3},
+    }
+    first, second = recorded({}), recorded({**changes, "artifact": {"system": "s", "user": "u"}})
+    del first["task"]["replicas"]
+    assert differences(first, second) == {
+        "budget.usd": (5, 7),
+        "task.replicas": (1, 3),
+        "artifact.user": (None, "u"),
+    }

@@ -320,3 +320,11 @@ def test_templates_are_read_from_the_files_own_directory_and_recorded_as_text(
 def test_a_repair_prompt_without_its_placeholders_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"staleness\.repair_prompt: expected a template with \{"):
         resolve({"staleness": {"repair_prompt": "Choose {{stale}} or {{current}}."}})
+
+
+def test_a_simulated_world_is_looked_for_beside_the_configuration(tmp_path: Path) -> None:
+    settings = resolve({"simulation": {"world": "my-world.toml"}}, tmp_path)
+    assert settings.simulation.world == tmp_path / "my-world.toml"
+    assert resolve(dump(settings)).simulation == settings.simulation
+    with pytest.raises(ConfigError, match=r"simulation\.wold.*Did you mean 'world'"):
+        resolve({"simulation": {"wold": "my-world.toml"}})

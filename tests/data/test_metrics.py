@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.config import TaskSettings
-from flashevolve.data.metrics import Metric, last_number, metric, score_function
+from flashevolve.data.metrics import Metric, last_number, metric, score_function, workload_of
 from flashevolve.errors import ConfigError, DataError
 from flashevolve.task import Example
 
@@ -182,7 +182,7 @@ def test_an_example_that_cannot_be_scored_is_found_by_the_check(
 ) -> None:
     checked = metric(TaskSettings.model_validate(task))
     with pytest.raises(DataError, match=message):
-        checked.check([Example(id="e", data=data)])
+        checked.check_examples([Example(id="e", data=data)])
 
 
 @pytest.mark.parametrize(
@@ -207,3 +207,8 @@ def test_a_metric_may_be_any_function() -> None:
     found = score_function(TaskSettings(metric="json:dumps"))
     assert found is json.dumps
     assert not isinstance(found, Metric)
+
+
+def test_a_score_function_tells_the_workload_that_it_belongs_to() -> None:
+    assert workload_of(score_function(TaskSettings(workload="instructions"))) == "instructions"
+    assert workload_of(score_function(TaskSettings(metric="exact"))) == ""

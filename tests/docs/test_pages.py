@@ -43,7 +43,8 @@ def test_the_algorithm_in_the_documents_evolves_a_prompt(
         seed={"system": "Answer the request."},
         train=tmp_path / "train.jsonl",
         val=tmp_path / "val.jsonl",
-        input="request",
+        id_field="key",
+        input="prompt",
         score=score,
         algorithm=climbing.HillClimb(),
         models="sim/h100-qwen3-8b",
@@ -61,6 +62,9 @@ def test_commands_in_the_documents_parse(command: list[str]) -> None:
     name, *arguments = command
     assert name in COMMANDS
     parsed: Any = import_module(f"flashevolve.cli.{COMMANDS[name][0]}").command
+    if isinstance(parsed, click.Group) and arguments:
+        name, *arguments = arguments
+        parsed = parsed.commands[name]
     try:
         parsed.make_context(name, arguments)
     except click.MissingParameter:
@@ -76,7 +80,8 @@ def test_the_quickstart_works_as_written(
     assert invoke(["run", "my-prompt/run.toml", *small]) == 0
     for command in (
         ["show", "runs/first"],
-        ["best", "runs/first", "--diff"],
+        ["diff", "runs/first"],
+        ["best", "runs/first"],
         ["events", "runs/first", "--kind", "pool_changed"],
         ["ls", "runs"],
         ["resume", "runs/first", "--budget", "140"],
@@ -101,6 +106,28 @@ def test_the_page_of_all_keys_is_up_to_date() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))["page"]()
     written = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert written == made, "run python docs/make_configuration.py"
+
+
+def test_the_page_of_the_worlds_parameters_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_world.py"))["page"]()
+    written = (ROOT / "docs" / "world.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_world.py"
+
+
+def test_a_parameter_without_unit_mechanism_and_source_cannot_be_printed() -> None:
+    tables = runpy.run_path(str(ROOT / "docs" / "make_world.py"))["tables"]
+    first, table = tables("[a]\n# Why.\n#: s | waiting | assumed\nx_s = 1.5\n")
+    assert (first.rows, table.name, table.text) == ([], "a", ["Why."])
+    assert table.rows == [("x_s", "1.5", "s", "waiting", "assumed")]
+    for text in ("[a]\nx_s = 1.5\n", "[a]\n#: s | assumed\nx_s = 1.5\n", "#: s | | a\nx_s = 1\n"):
+        with pytest.raises(ValueError, match=r"expected `#: unit . mechanism . source` above"):
+            tables(text)
+
+
+def test_the_table_of_instructions_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_instructions.py"))["page"]()
+    written = (ROOT / "docs" / "instructions.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_instructions.py"
 
 
 @pytest.mark.parametrize("name", flashevolve.__all__)

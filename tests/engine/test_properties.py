@@ -113,6 +113,7 @@ def benches(draw: st.DrawFn) -> Bench:
         run_seed=draw(st.integers(0, 9)),
         n_val=3,
         n_test=draw(st.sampled_from([0, 0, 2])),
+        replicas=draw(st.sampled_from([1, 1, 2, 3])),
         agent=AnyAgent(shape) if draw(st.booleans()) else None,
         score=AnyMetric(shape),
         budget=draw(budgets()),

@@ -1,18 +1,22 @@
 """A run cut after any transaction and resumed: nothing recorded is asked again, nothing is lost."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flashevolve import events as ev
+from flashevolve.artifact import Artifact
+from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.state import RunState
+from flashevolve.engine.workflow import Stage, StageContext
 from flashevolve.policies.staleness import Policy
+from flashevolve.store.codec import record_to_json
 from tests.engine.test_properties import SLOW, audit, benches, run, same
 from tests.fakes.audit import Audit
 from tests.fakes.runs import Bench
-from tests.fakes.workflows import WORKFLOWS, Deltas, HeadWorkflow, Reduction
+from tests.fakes.workflows import WORKFLOWS, Deltas, HeadWorkflow, Note, Reduction
 from tests.fakes.writer import MemoryStore
 
 POLICIES: tuple[Policy, ...] = ("full", "guarded", "reflective")
@@ -200,3 +204,62 @@ def test_any_workflow_survives_any_kills(bench: Bench, kills: list[float]) -> No
         run(again)
         check_everything(again, audit(again), n_records)
         bench = again
+
+
+# -- replicas ----------------------------------------------------------------------------------
+
+
+class Sweeping(Reduction):
+    """Checks by a sweep that is shared, and says so; `declared` is how it does."""
+
+    declared: ClassVar[str] = "shared"
+
+    async def check(self, item: Item[Note], ctx: StageContext) -> Item[Note]:
+        artifact = Artifact({"text": item.payload.text})
+        await ctx.evaluate(artifact, "val", self.val_ids, fresh=False)
+        return item
+
+    def check_stage(self) -> Stage[Note]:
+        needs = Needs(**{self.declared: len(self.val_ids)})
+        return Stage(name="check", run=self.check, needs=lambda item, pool: needs)
+
+
+class Plainly(Sweeping):
+    """The same, declared as metric calls: all that there was before replicas."""
+
+    declared = "metric_calls"
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3])
+def test_a_sweep_costs_its_examples_times_the_replicas(replicas: int) -> None:
+    bench = new_bench(Sweeping, "full", n_val=3, n_test=2, replicas=replicas)
+    state = bench.run()
+    outcomes = bench.store.events(ev.OutcomeRecorded)
+    assert state.ledger.spent["metric_calls"] == replicas * 3 * N_ITEMS
+    assert sum(o.split == "val" for o in outcomes) == state.ledger.spent["metric_calls"]
+    assert sum(o.split == "test" for o in outcomes) == replicas * 2 * 2
+    assert {e.metric_calls for e in bench.store.events(ev.StageTaken) if e.stage == "check"} == {
+        replicas * 3
+    }
+
+
+def test_without_replicas_the_log_is_what_it_was_before_there_were_any() -> None:
+    logs = []
+    for workflow in (Sweeping, Plainly):
+        bench = new_bench(workflow, "full", n_val=3, n_test=2)
+        bench.run()
+        logs.append([record_to_json(record) for record in bench.store.records])
+    assert logs[0] == logs[1]
+
+
+def test_a_sweep_of_replicas_that_is_killed_anywhere_ends_the_same() -> None:
+    changes: dict[str, Any] = {"in_flight": 1, "n_val": 2, "n_test": 2, "replicas": 3}
+    whole = new_bench(Sweeping, "full", **changes)
+    expected = state_that_matters(whole.run())
+    for n_records in whole.store.boundaries:
+        bench = new_bench(Sweeping, "full", **changes)
+        bench.store = cut(whole, n_records)
+        assert state_that_matters(bench.run()) == expected
+        check_nothing_is_asked_twice(bench)
+        keys = [(o.artifact, o.example, o.replica) for o in bench.store.events(ev.OutcomeRecorded)]
+        assert len(keys) == len(set(keys))

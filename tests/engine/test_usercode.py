@@ -46,6 +46,25 @@ def sync_three(artifact: Any, example: Any, ctx: SyncContext) -> str:
     return ctx.chat("task", example["input"]).text
 
 
+def test_scoring_takes_what_the_simulated_world_says_and_nothing_without_it() -> None:
+    def score(example: Any, output: Any) -> float:
+        return float(len(output))
+
+    async def main(latency_s: Callable[[str, int], float] | None) -> tuple[list[float], float]:
+        code = UserCode(2, latency_s)
+        try:
+            scores = [await code.score(score, EXAMPLE, "abc", ask, replica) for replica in (1, 2)]
+        finally:
+            code.close()
+        return scores, asyncio.get_running_loop().time()
+
+    assert run_virtual(main(None)) == ([3.0, 3.0], 0.0)
+    assert run_virtual(main(lambda example_id, replica: {"e": 1.5}[example_id] * replica)) == (
+        [3.0, 3.0],
+        4.5,
+    )
+
+
 async def async_two(artifact: Any, example: Any) -> str:
     return f"{artifact['text']} {example['input']}"
 

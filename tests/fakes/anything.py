@@ -126,7 +126,8 @@ class Anything(Workflow[Step]):
         async def run(item: Item[Step], ctx: StageContext) -> Item[Step] | Goto[Step] | End:
             return await self.work(i, shape, item, ctx)
 
-        needs = Needs(metric_calls=shape.n_evals, proposals=shape.n_proposals)
+        n_fresh, n_shared = (shape.n_evals, 0) if shape.fresh else (0, shape.n_evals)
+        needs = Needs(metric_calls=n_fresh, shared=n_shared, proposals=shape.n_proposals)
         routes = ["commit"] if shape.jumps else []
         routes += [f"s{shape.back_to}"] if shape.back_to is not None else []
         return Stage(

@@ -75,6 +75,7 @@ class Bench:
     run_seed: int = 0
     n_val: int = 2
     n_test: int = 0
+    replicas: int = 1
     agent: RunFunction | None = None
     score: ScoreFunction = length_score
     budget: dict[str, Any] = field(default_factory=dict)
@@ -128,6 +129,7 @@ class Bench:
                 test=examples("test", self.n_test),
                 run=self.agent,
                 score=self.score,
+                replicas=self.replicas,
             ),
             seed=self.seed,
             endpoints=endpoints,

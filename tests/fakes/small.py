@@ -18,7 +18,9 @@ from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 from tests.fakes.endpoint import Endpoint, Received, Step, answer
 
-DATA: dict[str, Any] = dict(generate(seed=3, n_train=8, n_val=4, n_test=3))
+LEARNABLE = ("detectable_format:title", "length_constraints:number_paragraphs", "layout:headings")
+"""Kinds whose feedback teaches what few metric calls are enough to profit from."""
+DATA: dict[str, Any] = dict(generate(seed=3, n_train=8, n_val=4, n_test=3, kinds=LEARNABLE))
 READER = TextReader()
 PRICE = fe.Price(input_usd_per_mtok=1.0, output_usd_per_mtok=2.0)
 
@@ -41,7 +43,7 @@ def read_and_answer(received: Received, *, slowest_s: float = 0.004) -> Step:
 
 def lottery(example: Mapping[str, Any], output: str) -> tuple[float, str]:
     """Scores by a hash: half of all children beat their parent, so that much is admitted."""
-    number = int(body_hash([example["id"], output])[:8], 16)
+    number = int(body_hash([example["key"], output])[:8], 16)
     return number % 11 / 10, f"The answer should have {number % 7} commas."
 
 
@@ -69,7 +71,8 @@ def evolution(endpoint: Endpoint | str, run_dir: Path, **options: Any) -> dict[s
         "budget": fe.Budget(metric_calls=40),
         "concurrency": 8,
         "limits": {"retries": 5, "retry_wait_s": 0.001, "retry_total_s": 0.2},
-        "input": "request",
+        "id_field": "key",
+        "input": "prompt",
         "run_dir": run_dir,
         **options,
     }

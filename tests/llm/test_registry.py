@@ -122,7 +122,9 @@ def test_simulated_models_of_a_run_get_the_same_shared_dict(
 
     class SimulatedModel:
         @classmethod
-        def from_preset(cls, preset: str, shared: dict[str, Any]) -> "SimulatedModel":
+        def from_preset(
+            cls, preset: str, shared: dict[str, Any], *, world: Any
+        ) -> "SimulatedModel":
             asked.append((preset, shared))
             return cls()
 

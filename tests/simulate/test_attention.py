@@ -1,10 +1,11 @@
 import random
 from statistics import fmean
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flashevolve.simulate.attention import Dice, ReaderParameters, attend, misread
+from flashevolve.simulate.attention import ERROR_RATES, Dice, ReaderParameters, attend, misread
 from flashevolve.simulate.statements import statement
 
 REQUEST = [statement("Give exactly 4 bullets.")]
@@ -66,3 +67,35 @@ def test_dice_pick_in_proportion_to_the_weights() -> None:
     dice = Dice(random.Random(5), "key", 1.0)
     picks = [dice.pick("x", [3.0, 1.0]) for _ in range(2000)]
     assert 0.71 < picks.count(0) / 2000 < 0.79
+
+
+STRENGTHS = st.floats(min_value=0.05, max_value=20)
+
+
+def test_strength_1_changes_nothing() -> None:
+    assert ReaderParameters().at_strength(1) == ReaderParameters()
+
+
+@given(STRENGTHS, STRENGTHS)
+def test_a_stronger_reader_errs_less_and_holds_more(one: float, other: float) -> None:
+    weak, strong = (ReaderParameters().at_strength(s) for s in sorted((one, other)))
+    assert weak.capacity_statements <= strong.capacity_statements
+    for name in ERROR_RATES:
+        assert getattr(weak, name) >= getattr(strong, name)
+    assert (weak.support, weak.anchoring, weak.fickleness) == (
+        strong.support, strong.anchoring, strong.fickleness
+    )  # fmt: skip
+
+
+@given(STRENGTHS, STRENGTHS, st.floats(min_value=0, max_value=1))
+def test_strengths_in_turn_multiply_and_certainties_stay(s: float, t: float, rate: float) -> None:
+    reader = ReaderParameters(lapse_rate=rate, vague_rate=0, wrong_rate=1)
+    in_turn, at_once = reader.at_strength(s).at_strength(t), reader.at_strength(s * t)
+    assert in_turn.lapse_rate == pytest.approx(at_once.lapse_rate)
+    assert (in_turn.vague_rate, in_turn.wrong_rate) == (0, 1)
+
+
+@pytest.mark.parametrize("strength", [0, -1, float("nan")])
+def test_a_strength_that_is_not_above_0_is_refused(strength: float) -> None:
+    with pytest.raises(ValueError, match="strength must be above 0, got"):
+        ReaderParameters().at_strength(strength)

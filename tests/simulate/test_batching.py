@@ -231,3 +231,34 @@ def test_the_heap_agrees_with_moving_every_sequence_one_by_one(
     assert [latency_s(e) for e in entries] == pytest.approx(
         [r.done_s - r.arrives_s for r in requests]
     )
+
+
+def test_the_first_token_is_told_when_the_prompt_is_read_and_what_was_cached_of_it() -> None:
+    batch = Batch(SETTINGS)
+    told: list[tuple[float, int]] = []
+    for _ in range(2):
+        batch.submit(
+            40, 2, range(2), on_first_token=lambda cached: told.append((batch.clock_s, cached))
+        )
+    drain(batch)
+    # Both blocks of the second prompt were read with the first one; 8 tokens are in none.
+    assert told == [(0.4, 0), (pytest.approx(0.48), 32)]
+
+
+def test_of_a_prompt_that_is_cached_whole_the_last_token_is_not_counted_as_cached() -> None:
+    batch = Batch(SETTINGS)
+    told: list[int] = []
+    for _ in range(2):
+        batch.submit(32, 1, range(2), on_first_token=told.append)
+    drain(batch)
+    assert told == [0, 31]
+
+
+def test_the_first_token_of_a_dropped_sequence_is_never_told() -> None:
+    batch = Batch(SETTINGS)
+    told: list[int] = []
+    entries = [batch.submit(10, 1, on_first_token=told.append) for _ in range(5)]
+    for entry in entries:
+        batch.drop(entry)
+    drain(batch)
+    assert told == []

@@ -6,6 +6,7 @@ import pytest
 
 from flashevolve.llm.messages import Message, system, user
 from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
+from flashevolve.simulate.world import load_world
 
 SETTINGS = LengthSettings(mean_tokens=699.0, sigma_example=0.8, sigma_sample=0.6, max_tokens=32_768)
 
@@ -26,6 +27,24 @@ def test_a_length_is_a_function_of_messages_and_sample() -> None:
     # Literal numbers: a change of the draws is a change of the world.
     assert [draw_tokens(SETTINGS, ask(1), s) for s in ("a", "a", "b")] == [951, 951, 281]
     assert draw_tokens(SETTINGS, ask(1, "Think."), "a") != draw_tokens(SETTINGS, ask(1), "a")
+
+
+def test_the_shipped_lengths_depend_on_example_prompt_and_sample() -> None:
+    shipped = load_world().lengths
+    drawn = [draw_tokens(shipped, ask(k), 0) for k in range(20_000)]
+    assert fmean(drawn) == pytest.approx(699, rel=0.03)
+    assert max(drawn) > 5000
+    assert 0.004 < fmean(n > 5000 for n in drawn) < 0.01
+    of_examples = [
+        fmean(log(draw_tokens(shipped, ask(e), s)) for s in range(30)) for e in range(300)
+    ]
+    of_prompts = [
+        fmean(log(draw_tokens(shipped, ask(e, f"Prompt {p}"), s)) for e in range(3))
+        for p in range(10)
+        for s in range(10)
+    ]
+    assert stdev(of_examples) == pytest.approx(0.8, rel=0.15)
+    assert stdev(of_prompts) == pytest.approx(0.6 / 3**0.5, rel=0.3)
 
 
 def test_a_long_example_stays_long_under_every_prompt_and_sample() -> None:

@@ -1,19 +1,22 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from types import ModuleType
 
 import pytest
 
 from flashevolve.errors import ConfigError
-from flashevolve.llm.errors import Truncated
+from flashevolve.llm.errors import RateLimited, Transient, Truncated
 from flashevolve.llm.messages import Message, Reply, Request, system, user
 from flashevolve.llm.model import ChatModel
-from flashevolve.simulate.lengths import draw_tokens
+from flashevolve.simulate.batching import ServingSettings
+from flashevolve.simulate.hosted import HostedSettings
+from flashevolve.simulate.lengths import digest, draw_tokens
 from flashevolve.simulate.loop import VirtualLoop, run_virtual
 from flashevolve.simulate.model import SimulatedModel
-from flashevolve.simulate.serving import ServingModel
+from flashevolve.simulate.serving import HostedModel, Server, ServingModel
 from flashevolve.simulate.world import load_world
 
 PRESET = "h100-qwen3-8b"
@@ -31,8 +34,14 @@ def request(text: str, seed: int | None = None, max_output_tokens: int = 32_768)
     return Request(messages=messages, seed=seed, max_output_tokens=max_output_tokens)
 
 
-def new_model(shared: dict[str, ServingModel] | None = None) -> SimulatedModel:
-    return SimulatedModel.from_preset(PRESET, {} if shared is None else shared, reader=Echo())
+def new_model(shared: dict[str, Server] | None = None, preset: str = PRESET) -> SimulatedModel:
+    return SimulatedModel.from_preset(preset, {} if shared is None else shared, reader=Echo())
+
+
+def h100() -> ServingSettings:
+    preset = load_world().preset(PRESET)
+    assert isinstance(preset, ServingSettings)
+    return preset
 
 
 def ask(*requests: Request) -> list[Reply]:
@@ -74,7 +83,7 @@ def test_a_reply_takes_the_time_of_its_tokens() -> None:
         return asyncio.get_running_loop().time(), reply
 
     time_s, reply = run_virtual(main())
-    preset = load_world().preset(PRESET)
+    preset = h100()
     assert reply.tokens_in is not None
     assert reply.tokens_out is not None
     assert time_s == pytest.approx(
@@ -94,7 +103,7 @@ def test_an_answer_that_is_too_long_is_truncated_and_billed_up_to_the_limit() ->
         assert e.value.reply.text == ""
         return asyncio.get_running_loop().time()
 
-    preset = load_world().preset(PRESET)
+    preset = h100()
     assert run_virtual(main()) == pytest.approx(
         6 / preset.prefill_tokens_per_s + 3 * (preset.t_base_s + preset.t_per_sequence_s), rel=1e-3
     )
@@ -102,12 +111,64 @@ def test_an_answer_that_is_too_long_is_truncated_and_billed_up_to_the_limit() ->
 
 def test_models_of_one_run_share_the_accelerator_of_their_preset() -> None:
     async def main(n_accelerators: int) -> float:
-        shared: list[dict[str, ServingModel]] = [{} for _ in range(n_accelerators)]
+        shared: list[dict[str, Server]] = [{} for _ in range(n_accelerators)]
         models = [new_model(shared[k % n_accelerators]) for k in range(8)]
         await asyncio.gather(*(m.complete(request("Hi", 1)) for m in models))
         return asyncio.get_running_loop().time()
 
     assert run_virtual(main(1)) > run_virtual(main(8))
+
+
+def test_a_request_that_takes_longer_than_its_timeout_fails_and_frees_its_place() -> None:
+    async def main() -> tuple[float, int]:
+        shared: dict[str, Server] = {}
+        model = new_model(shared)
+        asked = replace(request("Hi", 1), timeout_s=0.5)
+        with pytest.raises(
+            Transient, match=r"h100-qwen3-8b \(simulated\): no answer \(timeout_s = 0.5\)"
+        ) as e:
+            await model.complete(asked)
+        assert e.value.billed_unknown
+        server = shared[PRESET]
+        assert isinstance(server, ServingModel)
+        return asyncio.get_running_loop().time(), server.n_running
+
+    assert run_virtual(main()) == (0.5, 0)
+
+
+def test_a_hosted_preset_answers_as_any_other_and_its_models_share_the_limits() -> None:
+    async def main() -> tuple[list[Reply], int]:
+        shared: dict[str, Server] = {}
+        models = [new_model(shared, "hosted-api") for _ in range(4)]
+        asking = [
+            models[k % 4].complete(request(f"Hi {k}", 1, max_output_tokens=100_000))
+            for k in range(25)
+        ]
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        assert isinstance(shared["hosted-api"], HostedModel)
+        replies = [a for a in answers if isinstance(a, Reply)]
+        refused = [a for a in answers if isinstance(a, RateLimited)]
+        assert len(replies) + len(refused) == 25
+        return replies, len(refused)
+
+    # Nineteen requests that may write 100,000 tokens each fit into 2,000,000 with their prompts.
+    replies, n_refused = run_virtual(main())
+    assert n_refused == 6
+    assert replies[0].model == "hosted-api"
+
+
+def test_a_hosted_reply_takes_the_time_of_its_own_draw() -> None:
+    async def main() -> tuple[float, Reply]:
+        reply = await new_model(preset="hosted-api").complete(request("Hi", 1))
+        return asyncio.get_running_loop().time(), reply
+
+    seconds, reply = run_virtual(main())
+    preset = load_world().preset("hosted-api")
+    assert isinstance(preset, HostedSettings)
+    prompt = b"system\nAnswer.\nuser\nHi\n"
+    speed = preset.speed(digest(b"speed", prompt, b"seed 1"))
+    assert reply.tokens_out is not None
+    assert seconds == pytest.approx(speed.first_token_s + reply.tokens_out / speed.tokens_per_s)
 
 
 def test_an_unknown_preset_is_refused() -> None:

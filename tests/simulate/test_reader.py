@@ -8,8 +8,8 @@ import pytest
 
 from flashevolve.llm.messages import system, user
 from flashevolve.simulate.attention import ReaderParameters
-from flashevolve.simulate.reader import TextReader, infer_role
-from flashevolve.workloads.instructions import score
+from flashevolve.simulate.reader import TextReader
+from flashevolve.workloads.instructions import generate, score
 from tests.simulate.instructing import (
     DATA,
     ORACLE,
@@ -25,26 +25,25 @@ from tests.simulate.instructing import (
 
 PARAPHRASES = [
     ("bullets", "Mark list items with an asterisk followed by a space."),
-    ("bullets", "For lists, start each bullet with '* ' and not with '- '."),
+    ("bullets", "For lists, start each bullet with '* ' and nothing else."),
     ("title", "Wrap titles in double angle brackets."),
     ("title", 'A heading is written like "<<Heading>>".'),
     ("postscript", 'Whenever a postscript is wanted, introduce it by "P.S." on its own line.'),
     ("postscript", 'Start an afterthought with "P.S.", spelled exactly like that.'),
-    ("ends_with", "Final phrases belong on their own line at the very end."),
-    ("ends_with", "If a phrase must come at the end, give it a line of its own."),
     ("paragraphs", "Separate paragraphs by a line of three asterisks."),
     ("paragraphs", "Use *** as the divider between two paragraphs."),
-    ("keywords", "Repeat keywords: all of them have to occur no fewer than 2 times."),
-    ("no_commas", "If commas are forbidden, leave out semicolons as well."),
-    ("no_commas", "Without commas, do not use semicolons either."),
-    ("json_object", 'JSON objects hold their text in a field called "answer".'),
-    ("json_object", 'For JSON, name the only key "answer".'),
+    ("placeholders", 'A placeholder looks like "[name]".'),
+    ("two_answers", "Separate two answers by a line of six asterisks."),
+    ("headings", 'Headings start with two number signs and a space, "## ".'),
+    ("bold", "Bold phrases stand between double asterisks."),
+    ("signature", 'Sign on the last line, after "-- ".'),
 ]
 
 
 def test_a_prompt_that_states_the_house_rules_beats_the_bare_one_clearly() -> None:
-    assert 0.48 <= mean(SEED) <= 0.62
-    assert 0.85 <= mean(ORACLE) <= 0.95
+    many = generate(1, 0, 0, 1000)["test"]
+    assert 0.5 <= mean(SEED, many) <= 0.6
+    assert 0.85 <= mean(ORACLE, many) <= 0.95
 
 
 @pytest.mark.parametrize(("kind", "advice"), PARAPHRASES)
@@ -52,7 +51,7 @@ def test_paraphrased_advice_earns_about_the_same(kind: str, advice: str) -> None
     bare = kind_rate(SEED, kind)
     original = kind_rate(f"{SEED}\n{RULES[kind]}", kind)
     paraphrased = kind_rate(f"{SEED}\n{advice}", kind)
-    assert original > bare + 0.3
+    assert original > bare + 0.2
     assert abs(paraphrased - original) <= 0.12
 
 
@@ -67,15 +66,16 @@ def test_advice_without_content_earns_nothing(advice: str) -> None:
 
 
 def test_training_answers_pasted_into_the_prompt_give_no_test_gain() -> None:
-    pasted = "\n\n".join(f"{e['request']}\n{answer(ORACLE, e)}" for e in DATA["train"][:12])
+    pasted = "\n\n".join(f"{e['prompt']}\n{answer(ORACLE, e)}" for e in DATA["train"][:12])
     assert mean(f"{SEED}\n{pasted}") < mean(SEED) + 0.01
 
 
 def test_a_contradictory_prompt_hurts() -> None:
     opposite = (
-        'Begin every bullet line with "- ".\nPut any title between "[" and "]".\n'
+        'Begin every bullet line with "+ ".\nPut any title between "[" and "]".\n'
         'A postscript begins with "PPS".\nBetween paragraphs put a separator line "---".\n'
-        'The JSON key of the text is "reply".\nEvery keyword must appear exactly once.'
+        'Begin every heading line with "# ".\nA signature begins with "by ".\n'
+        "Write every placeholder in round brackets."
     )
     assert mean(f"{ORACLE}\n{opposite}") < mean(ORACLE) - 0.08
 
@@ -88,7 +88,7 @@ def test_an_overlong_prompt_hurts() -> None:
 
 
 def test_a_rule_for_one_kind_of_request_hurts_where_it_is_said_to_hold_always() -> None:
-    assert mean(f'{ORACLE}\nEnd with the phrase "See you soon".') < mean(ORACLE) - 0.03
+    assert mean(f"{ORACLE}\nGive exactly 4 bullet points.") < mean(ORACLE) - 0.015
 
 
 def test_the_same_draw_gives_the_same_answer_and_another_draw_sometimes_another() -> None:
@@ -126,8 +126,8 @@ CAREFUL = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0, overreach_rate
 
 
 def _stranger(example: Any, rng: random.Random) -> Any:
-    kinds = {c["kind"] for c in example["constraints"]}
-    others = [e for e in DATA["train"] if kinds.isdisjoint(c["kind"] for c in e["constraints"])]
+    kinds = set(example["instruction_id_list"])
+    others = [e for e in DATA["train"] if kinds.isdisjoint(e["instruction_id_list"])]
     return rng.choice(others)
 
 
@@ -150,73 +150,6 @@ def test_reflection_needs_feedback_that_belongs_to_the_examples() -> None:
     true, shuffled, blank = (_mean_of_children(kind) for kind in ("own", "other", "none"))
     assert true > blank + 0.04
     assert shuffled < blank + 0.02
-
-
-GEPA_SHAPED = """\
-My assistant works from these instructions:
-```
-Answer the request.
-```
-Below you find inputs, what the assistant wrote, and feedback on how it could do better:
-```
-# Example 1
-## Inputs
-### request
-Describe a tram. Give exactly 3 bullet points.
-
-## Generated Outputs
-- The tram is old.
-
-## Feedback
-There must be exactly 3 bullet lines and each must begin with "* "; 0 such lines were found.
-```
-Please write a new instruction for the assistant. Put it within ``` blocks.
-"""
-
-
-def test_a_gepa_shaped_prompt_is_reflected_on() -> None:
-    reply = CAREFUL.answer([user(GEPA_SHAPED)], random.Random(4))
-    assert fenced(reply).splitlines()[0] == SEED
-    assert '"* "' in fenced(reply)
-
-
-REPAIR = """\
-The text below was proposed on an older version.
-
-## Stale text
-### system
-```
-Answer the request.
-Begin bullets with "* ".
-```
-
-## Current text
-### system
-```
-Answer the request.
-A postscript begins with "P.S.".
-```
-
-## Updates since
-Version 3: added the postscript.
-
-Reply with one JSON object: {"verdict": "accept" | "patch" | "discard", "reason": "..."}.
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "role"),
-    [
-        (GEPA_SHAPED, "reflect"),
-        (reflection_prompt(SEED, [(DATA["train"][0], "Text.", "It must be longer.")]), "reflect"),
-        (REPAIR, "repair"),
-        (f"{ORACLE}\n{DATA['train'][0]['request']}", "answer"),
-        ("Write a note that gives feedback on my example.", "answer"),
-        ("Accept the patch as JSON.", "answer"),
-    ],
-)
-def test_the_role_is_inferred_from_the_message(text: str, role: str) -> None:
-    assert infer_role(text) == role
 
 
 def test_a_conversation_without_text_still_gets_an_answer() -> None:

@@ -3,47 +3,47 @@ import random
 import pytest
 
 from flashevolve.simulate.attention import ReaderParameters
+from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.reflecting import reflect, rewrite
-from tests.simulate.instructing import DATA, fenced, reflection_prompt
+from tests.simulate.instructing import FLAWLESS
 
-EXAMPLE = {"request": "Describe a tram. Avoid commas."}
+REQUEST = "Describe a tram. Avoid commas."
 FEEDBACK = "The answer must contain no commas and no semicolons; it has 3."
-CERTAIN = ReaderParameters(
-    vague_rate=0, wrong_rate=0, overreach_rate=0, over_specific_rate=0, omission_rate=0,
-    misread_rate=0,
-)  # fmt: skip
+FAILED = Trace(REQUEST, "a, b", FEEDBACK)
 
 
 def test_a_lesson_is_added_to_the_old_text() -> None:
-    prompt = reflection_prompt("Be kind.", [(EXAMPLE, "a, b", FEEDBACK)])
-    assert fenced(reflect(prompt, random.Random(1), CERTAIN)) == (
+    assert reflect("Be kind.", [FAILED], random.Random(1), FLAWLESS).text == (
         "Be kind.\nWhen the request speaks of commas: the answer must contain no commas and no "
         "semicolons."
     )
 
 
 def test_a_known_lesson_is_not_said_twice() -> None:
-    prompt = reflection_prompt("Be kind.", [(EXAMPLE, "a, b", FEEDBACK)])
-    once = fenced(reflect(prompt, random.Random(1), CERTAIN))
-    again = reflection_prompt(once, [(EXAMPLE, "a, b", FEEDBACK)])
-    assert fenced(reflect(again, random.Random(2), CERTAIN)) == once
+    once = reflect("Be kind.", [FAILED], random.Random(1), FLAWLESS).text
+    assert reflect(once, [FAILED], random.Random(2), FLAWLESS).text == once
 
 
 @pytest.mark.parametrize("feedback", ["", "Its punctuation is fine."])
 def test_without_a_lesson_the_mutation_is_blind(feedback: str) -> None:
-    prompt = reflection_prompt("Be kind.", [(EXAMPLE, "a, b", feedback)])
-    new = fenced(reflect(prompt, random.Random(1), CERTAIN)).splitlines()
+    shown = [Trace(REQUEST, "a, b", feedback)]
+    new = reflect("Be kind.", shown, random.Random(1), FLAWLESS).text.splitlines()
     assert new[0] == "Be kind."
     assert new[1] in ("Describe a tram.", "Avoid commas.")
 
 
+def test_without_examples_a_reflection_teaches_nothing() -> None:
+    for k in range(50):
+        assert reflect("Be kind.", [], random.Random(k), FLAWLESS).text == "Be kind."
+
+
 def test_frequent_failures_are_taken_up_first() -> None:
-    other = {"request": "Describe a tram. Add a title."}
-    rare = 'The title must stand between "<<" and ">>".'
-    shown = [(EXAMPLE, "a, b", FEEDBACK)] * 5 + [(other, "a", rare)]
-    prompt = reflection_prompt("Be kind.", shown)
-    replies = [reflect(prompt, random.Random(k), CERTAIN) for k in range(100)]
-    assert sum("semicolons" in r for r in replies) > 1.5 * sum("<<" in r for r in replies)
+    rare = Trace(
+        "Describe a tram. Add a title.", "a", 'The title must stand between "<<" and ">>".'
+    )
+    shown = [FAILED] * 5 + [rare]
+    texts = [reflect("Be kind.", shown, random.Random(k), FLAWLESS).text for k in range(100)]
+    assert sum("semicolons" in t for t in texts) > 1.5 * sum("<<" in t for t in texts)
 
 
 def test_long_texts_lose_more_when_rewritten() -> None:
@@ -58,8 +58,7 @@ def test_long_texts_lose_more_when_rewritten() -> None:
     assert lost(long) > 0.3
 
 
-def test_a_reply_always_holds_a_text() -> None:
+def test_a_revision_always_holds_a_text() -> None:
     everything_lost = ReaderParameters(omission_rate=1)
-    shown = [(DATA["train"][0], "", "")]
-    reply = reflect(reflection_prompt("Be kind.", shown), random.Random(1), everything_lost)
-    assert fenced(reply)
+    shown = [Trace(REQUEST, "", "")]
+    assert reflect("Be kind.", shown, random.Random(1), everything_lost).text

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from flashevolve.llm.messages import user
 from flashevolve.simulate.attention import ReaderParameters
+from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.repairing import repair
 
 CERTAIN = ReaderParameters(wrong_rate=0, omission_rate=0, misread_rate=0)
@@ -20,9 +22,12 @@ def prompt(stale: str, current: str, name: str = "system") -> str:
 
 
 def decide(stale: str, current: str, parameters: ReaderParameters = CERTAIN) -> dict[str, Any]:
-    decided: dict[str, Any] = json.loads(
-        repair(prompt(stale, current), random.Random(1), parameters)
-    )
+    return decide_on(prompt(stale, current), parameters)
+
+
+def decide_on(text: str, parameters: ReaderParameters = CERTAIN) -> dict[str, Any]:
+    reply = repair(take_apart([user(text)]), random.Random(1), parameters)
+    decided: dict[str, Any] = json.loads(reply)
     return decided
 
 
@@ -42,9 +47,7 @@ def test_two_texts_that_both_hold_something_are_merged() -> None:
 
 def test_the_component_keeps_its_name() -> None:
     text = prompt(f"{KIND}\n{COUNT}", f"{KIND}\n{TITLE}", name="Final_answer")
-    assert list(json.loads(repair(text, random.Random(1), CERTAIN))["components"]) == [
-        "Final_answer"
-    ]
+    assert list(decide_on(text)["components"]) == ["Final_answer"]
 
 
 def test_a_wrong_verdict_is_still_readable() -> None:

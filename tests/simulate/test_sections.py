@@ -18,9 +18,10 @@ def test_a_title_inside_an_answer_is_text() -> None:
 
 
 def test_headings_inside_a_fence_are_text_and_the_caption_is_kept() -> None:
-    parts = sections("Intro\nThe text:\n```md\n## Output\n```\nEnd")
+    parts = sections("Intro\nIt reads so:\n```md\n## Output\n```\nEnd")
     assert len(parts) == 1
-    assert parts[0].blocks == (("The text:", "## Output"),)
+    assert parts[0].blocks == (("It reads so:", "## Output"),)
+    assert parts[0].outside == "Intro\nIt reads so:\nEnd"
     assert first_block(parts) == "## Output"
 
 

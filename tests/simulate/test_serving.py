@@ -1,8 +1,12 @@
 import asyncio
 
+import pytest
+
+from flashevolve.llm.errors import Fatal, RateLimited
 from flashevolve.simulate.batching import ServingSettings, Timing
+from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.loop import run_virtual
-from flashevolve.simulate.serving import ServingModel
+from flashevolve.simulate.serving import HostedModel, ServingModel, server_of
 
 SETTINGS = ServingSettings(
     max_sequences=2,
@@ -10,6 +14,16 @@ SETTINGS = ServingSettings(
     t_per_sequence_s=0.25,
     prefill_tokens_per_s=100.0,
     prefix_cache_blocks=8,
+)
+
+
+HOSTED = HostedSettings(
+    first_token_s=0.5,
+    first_token_sigma=0.0,
+    tokens_per_s=10.0,
+    tokens_per_s_sigma=0.0,
+    requests_per_min=6,
+    tokens_per_min=600,
 )
 
 
@@ -87,3 +101,108 @@ def test_it_works_on_a_real_loop_too() -> None:
     # Alone at best; at worst two at a time, and three prompts read meanwhile.
     assert all(5 * 2e-4 <= t.decode_s + 1e-9 <= 5 * 3e-4 + 3e-5 + 2e-9 for t in timings)
     assert elapsed_s >= 2 * 5 * 2e-4
+
+
+# -- a hosted API ------------------------------------------------------------------------------
+
+
+def test_a_preset_gets_the_server_of_its_kind() -> None:
+    assert isinstance(server_of(SETTINGS), ServingModel)
+    assert isinstance(server_of(HOSTED), HostedModel)
+
+
+def test_a_hosted_request_takes_its_own_time_however_many_are_under_way() -> None:
+    async def main() -> list[tuple[Timing, float]]:
+        model = HostedModel(HOSTED)
+        loop = asyncio.get_running_loop()
+
+        async def ask(n_tokens: int) -> tuple[Timing, float]:
+            return await model.serve(10, n_tokens), loop.time()
+
+        return await asyncio.gather(*(ask(n) for n in (5, 20, 20)))
+
+    assert run_virtual(main()) == [
+        (Timing(queued_s=0.0, prefill_s=0.5, decode_s=0.5), 1.0),
+        (Timing(queued_s=0.0, prefill_s=0.5, decode_s=2.0), 2.5),
+        (Timing(queued_s=0.0, prefill_s=0.5, decode_s=2.0), 2.5),
+    ]
+
+
+def test_speeds_follow_the_draw_that_a_request_brings() -> None:
+    spread = HostedSettings(**{**vars(HOSTED), "first_token_sigma": 0.5, "tokens_per_s_sigma": 0.5})
+
+    async def main() -> list[Timing]:
+        model = HostedModel(spread)
+        return [await model.serve(10, 5, draw=draw) for draw in (1, 1, 2)]
+
+    first, same, other = run_virtual(main())
+    assert first == same
+    assert first.prefill_s != other.prefill_s
+    assert first.decode_s != other.decode_s
+
+
+def test_the_first_token_is_told_when_it_is_there_and_nothing_was_cached() -> None:
+    async def main() -> tuple[list[tuple[float, int]], float]:
+        loop = asyncio.get_running_loop()
+        told: list[tuple[float, int]] = []
+        await HostedModel(HOSTED).serve(10, 5, (1,), lambda n: told.append((loop.time(), n)))
+        return told, loop.time()
+
+    assert run_virtual(main()) == ([(0.5, 0)], 1.0)
+
+
+def test_above_the_limit_a_request_is_told_when_to_come_back_in_whole_seconds() -> None:
+    async def main() -> float:
+        model = HostedModel(HOSTED)
+        under_way = [
+            asyncio.create_task(model.serve(30, 10, max_output_tokens=60)) for _ in "123456"
+        ]
+        await asyncio.sleep(0.25)
+        with pytest.raises(
+            RateLimited, match=r"at most 6 requests and 600 tokens a minute"
+        ) as told:
+            await model.serve(30, 10)
+        assert told.value.retry_after_s == 10
+        await asyncio.sleep(10)
+        await model.serve(30, 10)
+        await asyncio.gather(*under_way)
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(main()) == 10.25 + 1.5
+
+
+def test_what_a_request_may_write_counts_until_it_ends_and_then_what_it_wrote() -> None:
+    async def main() -> None:
+        model = HostedModel(HOSTED)
+        first = asyncio.create_task(model.serve(50, 5, max_output_tokens=500))
+        await asyncio.sleep(0)
+        with pytest.raises(RateLimited) as told:
+            await model.serve(50, 5, max_output_tokens=100)
+        assert told.value.retry_after_s == 10
+        await first
+        await model.serve(50, 5, max_output_tokens=400)
+
+    run_virtual(main())
+
+
+def test_a_cancelled_request_gives_back_what_it_had_not_written() -> None:
+    async def main() -> None:
+        model = HostedModel(HOSTED)
+        hog = asyncio.create_task(model.serve(100, 500))
+        await asyncio.sleep(10.5)
+        with pytest.raises(RateLimited):
+            await model.serve(0, 300)
+        hog.cancel()
+        await asyncio.wait([hog])
+        assert model.n_running == 0
+        # Of 600, a hundred were read and a hundred written; 105 have flowed in.
+        with pytest.raises(RateLimited):
+            await model.serve(0, 1, max_output_tokens=506)
+        await model.serve(0, 1, max_output_tokens=505)
+
+    run_virtual(main())
+
+
+def test_a_request_above_the_whole_limit_is_fatal_and_says_what_to_lower() -> None:
+    with pytest.raises(Fatal, match=r"larger than the account's 600 .* Lower max_output_tokens"):
+        run_virtual(HostedModel(HOSTED).serve(100, 5, max_output_tokens=501))

@@ -36,8 +36,7 @@ name = "sim/h100-qwen3-8b"
 #   [data]
 #   path = "my.csv"         # one file to be split; or train, val and test as below
 [task]
-workload = "instructions"   # brings its own scoring
-input = "request"
+workload = "instructions"   # brings its own scoring and the names of its fields
 
 [data]
 train = "train.jsonl"       # to learn from

@@ -26,8 +26,10 @@ COMMANDS = {
     "ls": ("ls", "List runs."),
     "show": ("show", "Say what happened in a run."),
     "best": ("best", "Print the best artifact of a run."),
+    "diff": ("diff", "Show what changed from the seed to the best, or between two runs."),
     "events": ("events", "Print a run's events, one JSON object a line."),
     "config": ("config_cmd", "List the keys of the configuration."),
+    "sim": ("sim", "Serve the simulated model over HTTP, for clients of any kind."),
     "doctor": ("doctor", "Check this machine and, given a configuration, its endpoints."),
 }
 """Name -> module in `flashevolve.cli` and one line of help, in reading order."""

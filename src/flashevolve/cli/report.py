@@ -60,8 +60,9 @@ def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[st
     """Returns a result (as `--json` prints it) as lines; `sizes` are examples by split."""
     reason = result["reason"]
     lines = [f"{result['run_id']}: {REASONS.get(reason, reason)}", *_scores(result, sizes)]
+    lines += gain_lines(result["test_gain"])
     if result["simulated"]:
-        lines.append(SIMULATED_NOTE)
+        lines.append(SIMULATED_NOTE + (f" ({result['world']})" if result["world"] else ""))
     usage = result["usage"]
     time = duration(result["wall_s"]) if result["wall_s"] is not None else ""
     if result["virtual_s"] is not None:
@@ -74,18 +75,33 @@ def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[st
     return lines
 
 
+def gain_lines(gain: Mapping[str, Any] | None) -> list[str]:
+    """Returns the gain on test in words, for what it is: an interval over one run's examples."""
+    if gain is None:
+        return []
+    mean = f"gain on test {gain['mean']:+.4f}"
+    if gain["low"] is None:
+        return [f"{mean} ({gain['reason']})"]
+    return [
+        f"{mean}, 95 % interval {gain['low']:+.4f} to {gain['high']:+.4f} "
+        f"(paired, over the {gain['n']} examples of this one run)"
+    ]
+
+
 def _scores(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
+    replicas = result["replicas"]
     rows = [("", "seed", "best", "")]
-    rows.append(
-        ("val", score(result["seed_score"]), score(result["best_score"]), _of(sizes.get("val")))
-    )
+    val = (score(result["seed_score"]), score(result["best_score"]))
+    rows.append(("val", *val, _of(sizes.get("val"), replicas)))
     test = (score(result["seed_test_score"]), score(result["test_score"]))
-    note = result["test_reason"] or _of(sizes.get("test"))
+    note = result["test_reason"] or _of(sizes.get("test"), replicas)
     return table([*rows, ("test", *test, note)])
 
 
-def _of(n: int | None) -> str:
-    return f"{n} examples" if n else ""
+def _of(n: int | None, replicas: int) -> str:
+    if not n:
+        return ""
+    return f"{n} examples" if replicas == 1 else f"{n} examples, each run {replicas} times"
 
 
 def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> list[str]:

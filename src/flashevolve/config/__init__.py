@@ -15,6 +15,7 @@ from flashevolve.config.settings import (
     Price,
     RunSettings,
     Settings,
+    SimulationSettings,
     Staleness,
     TaskSettings,
 )
@@ -29,6 +30,7 @@ __all__ = [  # noqa: RUF022  # reading order
     "DataSettings",
     "Limits",
     "Staleness",
+    "SimulationSettings",
     "RunSettings",
     "load",
     "merge",

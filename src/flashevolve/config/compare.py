@@ -9,7 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-FREE_TABLES = ("budget", "limits", "run")
+FREE_TABLES = ("budget", "limits", "run", "simulation")
+"""Of the simulated world, the path: its content is compared by its own hash."""
 FREE_MODEL_KEYS = (
     "base_url",
     "key_env",
@@ -20,26 +21,52 @@ FREE_MODEL_KEYS = (
 )
 FREE_DATA_KEYS = ("train", "val", "test", "path")
 
-_ABSENT = object()
+ADDED_LATER: Mapping[tuple[str, ...], Any] = {("task", "replicas"): 1}
+"""Keys that a run of an older version did not record, each with the value that it had."""
 
 
 def compare(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Returns the keys that differ between two `dump`s and that a resume may not change."""
-    before, after = dict(_fixed(recorded)), dict(_fixed(now))
-    keys = {**before, **after}
-    return [k for k in keys if before.get(k, _ABSENT) != after.get(k, _ABSENT)]
+    return [key for key, path, _, _ in _differing(recorded, now) if not _free(path)]
 
 
-def _fixed(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for path, value in _leaves(tree):
-        if not _free(path):
-            yield ".".join(path), json.dumps(value, sort_keys=True)
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Returns the keys that differ between two `dump`s, with both values; None = absent.
+
+    Where the runs and the data files are is left out.
+    """
+    found = _differing(first, second)
+    return {
+        key: (old, new)
+        for key, path, old, new in found
+        if path[0] != "run" and not _is_data_file(path)
+    }
+
+
+def _differing(
+    first: Mapping[str, Any], second: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
+    """Yields (dotted key, its path, value in `first`, value in `second`) where these differ."""
+    before, after = _by_path(first), _by_path(second)
+    for path in {**before, **after}:
+        old, new = before.get(path), after.get(path)
+        if json.dumps(old, sort_keys=True) != json.dumps(new, sort_keys=True):
+            yield ".".join(path), path, old, new
+
+
+def _by_path(tree: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    """Returns the leaves by path, also those that an older version did not record."""
+    return {**ADDED_LATER, **dict(_leaves(tree))}
 
 
 def _free(path: tuple[str, ...]) -> bool:
     if path[0] in ("model", "models"):
         return any(part in FREE_MODEL_KEYS for part in path[1:])
-    return path[0] in FREE_TABLES or (path[0] == "data" and path[1] in FREE_DATA_KEYS)
+    return path[0] in FREE_TABLES or _is_data_file(path)
+
+
+def _is_data_file(path: tuple[str, ...]) -> bool:
+    return path[0] == "data" and path[1] in FREE_DATA_KEYS
 
 
 def _leaves(node: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -17,8 +17,13 @@ from flashevolve.config.settings import Model, Price, Settings, field_names
 from flashevolve.config.tree import Tree, key_path
 from flashevolve.errors import ConfigError
 from flashevolve.llm.secrets import HIDDEN, without_secrets
+from flashevolve.workloads.registry import WORKLOADS
 
-PATHS = {"data": ("train", "val", "test", "path"), "run": ("dir", "reuse")}
+PATHS = {
+    "data": ("train", "val", "test", "path"),
+    "run": ("dir", "reuse"),
+    "simulation": ("world",),
+}
 """Keys that hold paths, which the file's directory or, from the command line, ours completes."""
 TEMPLATES = {"staleness": "repair_prompt", "gepa": "reflect"}
 """Keys that hold a template or, where there is no placeholder in them, the path of one."""
@@ -47,6 +52,7 @@ def resolve(
         tree["run"] = {**run, "base": base}
     for group, keys in PATHS.items():
         tree[group] = _absolute(tree.get(group, {}), group, keys, origin)
+    tree["task"], tree["data"] = _of_workload(tree.get("task", {}), tree["data"])
     tree["staleness"] = _template(tree.get("staleness", {}), "staleness", origin)
     tree["artifact"] = _texts(tree.get("artifact", {}), origin)
     tree["model"], tree["models"] = _models(tree.get("model"), tree.get("models", {}))
@@ -123,6 +129,15 @@ def _absolute(group: Any, name: str, keys: tuple[str, ...], origin: _Origin) -> 
         else value
         for key, value in group.items()
     }
+
+
+def _of_workload(task: Any, data: Any) -> tuple[Any, Any]:
+    """Fills in the fields that a workload's examples have, where none are named."""
+    name = task.get("workload") if isinstance(task, Mapping) else None
+    if not isinstance(name, str) or name not in WORKLOADS or not isinstance(data, Mapping):
+        return task, data
+    workload = WORKLOADS[name]
+    return {"input": workload.input, **task}, {"id": workload.id, **data}
 
 
 def _template(group: Any, name: str, origin: _Origin) -> Any:

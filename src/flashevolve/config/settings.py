@@ -96,7 +96,7 @@ class Model(metaclass=OneLine):
 
     name: Name
     """The model's name: as the endpoint knows it, or with a provider in front
-    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b)."""
+    (openai/gpt-4o-mini, openrouter/..., ollama/..., sim/h100-qwen3-8b, sim/hosted-api)."""
     _: KW_ONLY
     base_url: Annotated[str | None, AfterValidator(_endpoint)] = None
     """Address of an OpenAI-compatible endpoint; "" or absent = the provider's own."""
@@ -175,14 +175,16 @@ class TaskSettings(Table):
     """How an artifact is run on an example, and how its output is scored."""
 
     workload: str | None = None
-    """A built-in task, which brings its own scoring: instructions."""
+    """A built-in task, which brings its own scoring: instructions, instructions-loose,
+    instructions-whole or instructions-whole-loose."""
     metric: Annotated[str, AfterValidator(_metric)] | None = None
     """How an output is scored: exact, contains, numeric, regex, json, or module:function."""
     run: Annotated[str, AfterValidator(_import_path)] | None = None
     """module:function that runs an artifact on an example; absent = one chat call with the
     artifact as system prompt."""
     input: Name = "input"
-    """Field of an example that is the user message, where `run` is absent."""
+    """Field of an example that is the user message, where `run` is absent; a workload has its
+    own default, such as "prompt" for instructions."""
     answer: Name = "answer"
     """Field of an example that holds the expected answer."""
     pattern: str | None = None
@@ -195,6 +197,9 @@ class TaskSettings(Table):
     """Score of a refused, empty or truncated reply, and of an exception in task code."""
     perfect_score: Finite = 1.0
     """Score that cannot be improved on."""
+    replicas: Count = 1
+    """Times that a full sweep (validation, test) runs each example; the mean is its score, and each
+    time is a metric call. Minibatches run an example once."""
     metered: bool | None = None
     """Whether all model calls of `run` go through flashevolve, so that token and money budgets
     see them; absent = true without `run`, false with it."""
@@ -221,7 +226,8 @@ class DataSettings(Table):
     split_seed: Annotated[int, Strict()] = 0
     """Same seed, same split, whatever the run's own seed."""
     id: Name = "id"
-    """Field that names an example; where it is absent, a hash of the content does."""
+    """Field that names an example; where it is absent, a hash of the content does. A workload has
+    its own default, such as "key" for instructions."""
 
 
 class Limits(Table):
@@ -289,6 +295,14 @@ class Staleness(Table):
     {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
 
 
+class SimulationSettings(Table):
+    """The world in which simulated models answer; real models know nothing of it."""
+
+    world: Path | None = None
+    """TOML file of your own with the parameters of the simulated world; absent = the one that
+    comes with flashevolve. A run is resumed in the world that it was started in."""
+
+
 class RunSettings(Table):
     """Where the run lives. None of it changes what the run does."""
 
@@ -323,6 +337,7 @@ class Settings(Table):
     budget: Budget = Field(default_factory=Budget)
     limits: Limits = Field(default_factory=Limits)
     staleness: Staleness = Field(default_factory=Staleness)
+    simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 
     @property

@@ -96,7 +96,7 @@ def examples(
                 f"an id of its own, over all splits"
             )
         seen[example_id] = row.place
-        made.append(Example(id=example_id, data=dict(row.data)))
+        made.append(Example(id=example_id, data=dict(row.data), place=row.place))
     return tuple(made)
 
 

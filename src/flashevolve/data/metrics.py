@@ -20,13 +20,11 @@ from flashevolve.errors import ConfigError, DataError, nearest
 from flashevolve.replies.errors import ReplyError
 from flashevolve.replies.jsons import first_json_object
 from flashevolve.task import Example, ScoreFunction
+from flashevolve.workloads.registry import WORKLOADS
 
 Scored = tuple[float, str]
 Rule = Callable[[Any, str], Scored]
 """Expected value and the output's text -> score and feedback."""
-
-WORKLOADS = {"instructions": "flashevolve.workloads.instructions:score"}
-"""Built-in task -> its score function."""
 
 SHOWN_CHARS = 200
 """Longest quote in feedback: a reflecting model sees the whole output beside it."""
@@ -44,7 +42,7 @@ class Metric:
         """Returns score and feedback."""
         return self.rule(self.expected(example), as_text(output))
 
-    def check(self, examples: Iterable[Example]) -> None:
+    def check_examples(self, examples: Iterable[Example]) -> None:
         """Raises `DataError` for the first example that cannot be scored."""
         for example in examples:
             self.expected(example)
@@ -65,7 +63,7 @@ def score_function(task: TaskSettings, base_dir: Path | None = None) -> ScoreFun
                 f"task.workload: expected one of {', '.join(WORKLOADS)}, found {task.workload!r}."
                 f"{nearest(task.workload, WORKLOADS)}"
             )
-        return load_function(WORKLOADS[task.workload], key="task.workload")
+        return load_function(WORKLOADS[task.workload].score, key="task.workload")
     if task.metric is None:
         raise ConfigError(
             f"task: expected metric or workload, found neither. For example --task.metric exact; "
@@ -74,6 +72,16 @@ def score_function(task: TaskSettings, base_dir: Path | None = None) -> ScoreFun
     if ":" in task.metric:
         return load_function(task.metric, base_dir, key="task.metric")
     return metric(task)
+
+
+def workload_of(score: ScoreFunction) -> str:
+    """Returns the built-in task that a score function belongs to; empty if to none."""
+    while isinstance(score, partial):
+        score = score.func
+    module = getattr(score, "__module__", None) or ""
+    owners = ((name, w.score.partition(":")[0]) for name, w in WORKLOADS.items())
+    names = (name for name, package in owners if f"{module}.".startswith(f"{package}."))
+    return next(names, "")
 
 
 def metric(task: TaskSettings) -> Metric:

@@ -43,7 +43,8 @@ class Visit:
         if self.metric_calls >= self.needs.metric_calls:
             raise AssertionError(
                 f"stage {self.stage!r} declared {self.needs.metric_calls} metric calls "
-                f"for item {self.ticket} and asks for more; mend its `needs`"
+                f"for item {self.ticket} and asks for more; mend its `needs` (evaluations with "
+                f"fresh=False belong into `shared`)"
             )
         self.metric_calls += 1
 

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from flashevolve import events as ev
 from flashevolve.engine import record
@@ -32,7 +32,6 @@ from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import ConfigError, RunStopped
 from flashevolve.llm.calls import Journal
 from flashevolve.llm.errors import Fatal, LLMError
-from flashevolve.policies.budget import Amounts
 from flashevolve.policies.staleness import Staleness, updates_since
 from flashevolve.policies.stopping import USELESS_STREAK, FailureStreak
 
@@ -225,8 +224,9 @@ class Engine:
             while not self._is_doomed(lane) and (ticket := self._board.head(lane)) is not None:
                 flight = self._state.in_flight[ticket]
                 stage = self._graph.stage(lane.name)
-                needs = flight.still_needed(stage.needs(flight.item, self._state.pool))
-                amounts = cast(Amounts, vars(needs))
+                wish = stage.needs(flight.item, self._state.pool)
+                needs = flight.still_needed(wish, self._services.evaluation.task.replicas)
+                amounts = needs.amounts
                 spends = any(amounts.values())
                 if spends and withheld:
                     break

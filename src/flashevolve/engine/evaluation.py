@@ -2,8 +2,9 @@
 
 Every outcome is recorded once per (ticket, stage, visit, artifact, example, replica) and given back
 after a resume. Shared outcomes (not `fresh`) are recorded once per (artifact, split, example,
-replica) in a run: known ones cost nothing, and one that is under way is waited for. A failure of
-task code is an outcome; only what no score can express is raised.
+replica) in a run: known ones cost nothing, and one that is under way is waited for. Whoever asks
+for a shared outcome gets the mean over the task's replicas 0..r-1. A failure of task code is an
+outcome; only what no score can express is raised.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import index
+from statistics import fmean
 from typing import Any
 
 from flashevolve import events as ev
@@ -99,23 +101,32 @@ class EvaluationService:
         known: Scores | None,
     ) -> dict[str, Outcome]:
         """Evaluates; `known` are the artifact's shared scores, None = afresh."""
-        todo = iter(dict.fromkeys(ids))
-        found: dict[str, Outcome] = {}
+        wanted = list(dict.fromkeys(ids))
+        replicas = [place.ticket] if known is None else list(range(self.task.replicas))
+        # All examples once, then again: a probe of the task must meet several of them.
+        todo = iter([(replica, example_id) for replica in replicas for example_id in wanted])
+        found: dict[tuple[str, int], Outcome] = {}
 
         async def work() -> None:
-            for example_id in todo:
+            for replica, example_id in todo:
                 example = self.task.by_id[example_id]
-                found[example_id] = await self._one(place, artifact, split, example, known)
+                outcome = await self._one(place, artifact, split, example, replica, known)
+                found[example_id, replica] = outcome
 
-        n_workers = min(self._max_parallel, len(ids))
+        n_workers = min(self._max_parallel, len(replicas) * len(wanted))
         await together(work() for _ in range(n_workers))
-        return {example_id: found[example_id] for example_id in dict.fromkeys(ids)}
+        return {e: mean_outcome([found[e, replica] for replica in replicas]) for e in wanted}
 
     async def _one(
-        self, place: Place, artifact: Artifact, split: Split, example: Example, known: Scores | None
+        self,
+        place: Place,
+        artifact: Artifact,
+        split: Split,
+        example: Example,
+        replica: int,
+        known: Scores | None,
     ) -> Outcome:
         fresh = known is None
-        replica = place.ticket if fresh else 0
         own = (place.stage, place.visit, artifact.hash, example.id, replica)
         shared = (split, example.id, replica)
         flight = (place.ticket, *own) if fresh else (artifact.hash, *shared)
@@ -150,7 +161,7 @@ class EvaluationService:
         place.spend()
         sample = (artifact.hash, split, example.id, replica)
         ask = place.ask(f"{artifact.hash[:12]}/{split}/{example.id}/{replica}", sample)
-        outcome = _jsonable(await self._probed(artifact, example, ask))
+        outcome = _jsonable(await self._probed(artifact, example, ask, replica))
         recorded = ev.OutcomeRecorded(
             ticket=place.ticket,
             stage=place.stage,
@@ -166,20 +177,22 @@ class EvaluationService:
         place.journal[(place.stage, place.visit, artifact.hash, example.id, replica)] = recorded
         return outcome
 
-    async def _probed(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
+    async def _probed(
+        self, artifact: Artifact, example: Example, ask: Ask, replica: int
+    ) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
         if self._probes_left:
             async with self._probe:
                 if self._broken is not None:
                     raise self._broken
                 if self._probes_left:
-                    outcome = await self._attempt(artifact, example, ask)
+                    outcome = await self._attempt(artifact, example, ask, replica)
                     self._broken = self._what_is_broken(example, outcome)
                     if self._broken is not None:
                         raise self._broken
                     return outcome
         # Those who waited for the probe are not held up by each other.
-        return await self._attempt(artifact, example, ask)
+        return await self._attempt(artifact, example, ask, replica)
 
     def _what_is_broken(self, example: Example, probed: Outcome) -> TaskError | None:
         error = probed.error or ""
@@ -199,7 +212,9 @@ class EvaluationService:
             )
         return None
 
-    async def _attempt(self, artifact: Artifact, example: Example, ask: Ask) -> Outcome:
+    async def _attempt(
+        self, artifact: Artifact, example: Example, ask: Ask, replica: int
+    ) -> Outcome:
         guard = _Guarded(ask)
         try:
             output = await self._run(artifact, example, guard)
@@ -213,18 +228,20 @@ class EvaluationService:
             guard.raise_if_interrupted()
             return self._failed(_raised("run", error))
         guard.raise_if_interrupted()
-        return await self._score(example, output, guard)
+        return await self._score(example, output, guard, replica)
 
     async def _run(self, artifact: Artifact, example: Example, ask: Ask) -> Any:
         if self.task.run is not None:
             return await self._code.run(self.task.run, artifact, example, ask)
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
-    async def _score(self, example: Example, output: Any, guard: "_Guarded") -> Outcome:
+    async def _score(
+        self, example: Example, output: Any, guard: "_Guarded", replica: int
+    ) -> Outcome:
         try:
             scored = output
             if not isinstance(output, Outcome):
-                scored = await self._code.score(self.task.score, example, output, guard)
+                scored = await self._code.score(self.task.score, example, output, guard, replica)
             guard.raise_if_interrupted()
             outcome = as_outcome(scored, output)
         except (Refused, Truncated, Empty) as error:
@@ -285,6 +302,14 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
             f"{', '.join(example)}. Name the field (task.input), or give a run function"
         )
     return [system("\n\n".join(artifact.values())), user(str(example[input_field]))]
+
+
+def mean_outcome(replicas: Sequence[Outcome]) -> Outcome:
+    """Returns the first outcome with the mean of all scores, and their usage together."""
+    if len(replicas) == 1:
+        return replicas[0]
+    usage = sum((outcome.usage for outcome in replicas), Usage())
+    return replace(replicas[0], score=fmean(outcome.score for outcome in replicas), usage=usage)
 
 
 def as_outcome(scored: Any, output: Any) -> Outcome:

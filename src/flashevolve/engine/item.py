@@ -7,6 +7,8 @@ at selection, inherited by everything derived, and changed only by repair.
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
+from flashevolve.policies.budget import Amounts
+
 P = TypeVar("P")
 
 EndedByStage = Literal["rejected", "skipped", "no-op", "absorbed"]
@@ -64,8 +66,20 @@ class Needs:
     """What a stage may spend on an item; reserved all or nothing when the stage takes it."""
 
     metric_calls: int = 0
-    """Evaluations of one artifact on one example."""
+    """Fresh evaluations of one artifact on one example; each is one metric call."""
+    shared: int = 0
+    """Shared evaluations (`fresh=False`); each is as many metric calls as the task has replicas."""
     proposals: int = 0
+
+    def booked(self, replicas: int) -> "Needs":
+        """Returns the same needs as the budget sees them: all evaluations as metric calls."""
+        calls = self.metric_calls + replicas * self.shared
+        return Needs(metric_calls=calls, proposals=self.proposals)
+
+    @property
+    def amounts(self) -> Amounts:
+        """What booked needs reserve, by resource."""
+        return {"metric_calls": self.metric_calls, "proposals": self.proposals}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +87,9 @@ class Minimum:
     """What a workflow needs to evaluate the seed and take one step."""
 
     metric_calls: int = 0
+    """For fresh evaluations, one each."""
+    shared: int = 0
+    """Shared evaluations; each is as many metric calls as the task has replicas."""
     proposals: int = 0
     why: str = ""
     """The sum in words, such as `300 for the seed on val + 2 x 3 + 300 for one step`."""

@@ -23,7 +23,7 @@ from flashevolve.engine.log import EventLog, Observer, Writer
 from flashevolve.engine.repair import Repairer
 from flashevolve.engine.shared import SharedScores, Stored
 from flashevolve.engine.state import Codec, RunState
-from flashevolve.engine.usercode import UserCode
+from flashevolve.engine.usercode import LatencyOf, UserCode
 from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import RunStopped
 from flashevolve.llm.calls import CallService, Endpoint, Journal, Reuse, journal_of
@@ -76,6 +76,8 @@ class Plan:
     """Appended if the run is new."""
     reuse: Reuse | None = None
     """Looks up answers that another run has paid for."""
+    score_latency_s: LatencyOf | None = None
+    """What scoring takes in a simulated world; None = its real time."""
     changes: Mapping[str, Any]
     """Settings that differ from the recorded ones; told in `RunResumed`."""
 
@@ -117,7 +119,7 @@ class Session:
     async def run(self) -> str:
         """Runs and returns the reason for the end; raises what ended the run early."""
         log = self._log()
-        code = UserCode(self._plan.max_threads)
+        code = UserCode(self._plan.max_threads, self._plan.score_latency_s)
         funds = Funds(self.state.ledger)
         shared = SharedScores(log.durable, self._past)
         evaluation = EvaluationService(self._plan.task, code, log, self._plan.max_parallel, shared)
@@ -264,7 +266,7 @@ class Session:
             stage=TEST_STAGE,
             visit=1,
             priority=(-len(self._plan.workflow.stages) - 1, ticket),
-            needs=Needs(metric_calls=len(ids)),
+            needs=Needs(shared=len(ids)).booked(self._plan.task.replicas),
             calls=calls,
             outcomes=dict(outcomes),
         )

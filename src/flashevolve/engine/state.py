@@ -53,10 +53,12 @@ class InFlight:
         seen = self.visits.get(self.stage, 0)
         return seen if self.taken else seen + 1
 
-    def still_needed(self, needs: Needs) -> Needs:
-        """Leaves out what the visit had evaluated before a process died: it is in the journal."""
-        if not self.n_prepaid:
-            return needs
+    def still_needed(self, needs: Needs, replicas: int) -> Needs:
+        """Returns what the budget has yet to grant.
+
+        What the visit had evaluated before a process died is in the journal, and left out.
+        """
+        needs = needs.booked(replicas)
         return replace(needs, metric_calls=max(0, needs.metric_calls - self.n_prepaid))
 
 
@@ -97,6 +99,8 @@ class RunState:
         """The largest reservation that a request has made."""
         self.limits_in_use: dict[str, int] = {}
         self.tests: dict[str, ev.TestScored] = {}
+        self.test_scores: dict[str, dict[str, list[float]]] = {}
+        """Artifact hash -> test example id -> the score of each replica."""
         self.drain: ev.DrainStarted | None = None
         self.ended: ev.RunEnded | None = None
 
@@ -148,6 +152,9 @@ class RunState:
         flight = self.in_flight.get(event.ticket)
         if flight is not None:
             flight.n_recorded += 1
+        if event.split == "test" and not event.fresh:
+            by_example = self.test_scores.setdefault(event.artifact, {})
+            by_example.setdefault(event.example, []).append(event.score)
         if event.usage != Usage():
             # Nobody could reserve it: user code tells what it spent when it is spent.
             used: Amounts = {"tokens": event.usage.tokens, "usd": event.usage.usd}
@@ -323,6 +330,10 @@ class RunState:
             "worst_call": dict(self.worst_call),
             "limits_in_use": dict(self.limits_in_use),
             "tests": {which: asdict(test) for which, test in self.tests.items()},
+            "test_scores": {
+                artifact: {example: list(scores) for example, scores in by_example.items()}
+                for artifact, by_example in self.test_scores.items()
+            },
             "drain": asdict(self.drain) if self.drain else None,
             "ended": asdict(self.ended) if self.ended else None,
             "ledger": self.ledger.dump(),
@@ -357,6 +368,10 @@ class RunState:
         state.worst_call = dict(data["worst_call"])
         state.limits_in_use = dict(data["limits_in_use"])
         state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
+        state.test_scores = {
+            artifact: {example: list(scores) for example, scores in by_example.items()}
+            for artifact, by_example in data["test_scores"].items()
+        }
         state.drain = ev.DrainStarted(**data["drain"]) if data["drain"] else None
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])

@@ -31,6 +31,10 @@ class Ask(Protocol):
         ...
 
 
+LatencyOf = Callable[[str, int], float]
+"""(example id, replica) -> seconds of virtual time."""
+
+
 class AsyncContext:
     """What an async user function gets as `ctx`."""
 
@@ -141,7 +145,9 @@ class _Kind:
 class UserCode:
     """Calls user functions wherever they belong. Close it after use."""
 
-    def __init__(self, max_threads: int) -> None:
+    def __init__(self, max_threads: int, score_latency_s: LatencyOf | None = None) -> None:
+        """`score_latency_s` is what scoring takes in a simulated world; None = its real time."""
+        self._score_latency_s = score_latency_s
         self._kinds: dict[int, _Kind] = {}
         self._slots = asyncio.Semaphore(max_threads)
         self._threads = DaemonThreads(max_threads, "flashevolve-user")
@@ -150,9 +156,14 @@ class UserCode:
         """Runs an agent on one example and returns its output."""
         return await self._call(self._kind(run, "run"), artifact, example, ask)
 
-    async def score(self, score: Callable[..., Any], example: Any, output: Any, ask: Ask) -> Any:
-        """Returns what a metric says about an output."""
-        return await self._call(self._kind(score, "score"), example, output, ask)
+    async def score(
+        self, score: Callable[..., Any], example: Any, output: Any, ask: Ask, replica: int = 0
+    ) -> Any:
+        """Returns what a metric says about an output, in virtual time when the world has it."""
+        scored = await self._call(self._kind(score, "score"), example, output, ask)
+        if self._score_latency_s is not None:
+            await asyncio.sleep(self._score_latency_s(example.id, replica))
+        return scored
 
     async def _call(self, kind: "_Kind", first: Any, second: Any, ask: Ask) -> Any:
         """Calls a function, with a context if it takes one.

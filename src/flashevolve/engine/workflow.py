@@ -69,7 +69,8 @@ class StageContext(Protocol):
         """Evaluates an artifact; returns outcomes by example id.
 
         `fresh` = run it again whatever is known (replica = ticket); otherwise what was evaluated
-        before, or is being evaluated now, is shared and costs no metric call.
+        before, or is being evaluated now, is shared and costs no metric call. A shared score is
+        the mean over the task's replicas, which are none of the algorithm's business.
         """
         ...
 

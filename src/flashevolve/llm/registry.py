@@ -8,6 +8,7 @@ written, slashes included (`Qwen/Qwen3-8B`). Keys are read here and nowhere else
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -122,18 +123,23 @@ def endpoint(model: ModelSpec) -> Endpoint:
 
 
 def connect(
-    model: ModelSpec, environ: Mapping[str, str], shared: dict[str, Any] | None = None
+    model: ModelSpec,
+    environ: Mapping[str, str],
+    shared: dict[str, Any] | None = None,
+    world: Path | None = None,
 ) -> ChatModel:
     """Returns a client for the model; nothing is sent yet.
 
     `shared` is one dict per run, in which simulated models of the same preset find their common
-    server. Raises `ConfigError` for an unknown endpoint, a missing key or unusable options.
+    server; `world` is the file that describes their world, None = the package's own. Raises
+    `ConfigError` for an unknown endpoint, a missing key or unusable options.
     """
     if preset := _preset(model):
         # By name, since nobody who calls a real model should pay for importing the simulation.
         simulated = import_module("flashevolve.simulate.model").SimulatedModel
+        load_world = import_module("flashevolve.simulate.world").load_world
         shared = {} if shared is None else shared
-        return cast(ChatModel, simulated.from_preset(preset, shared))
+        return cast(ChatModel, simulated.from_preset(preset, shared, world=load_world(world)))
     from flashevolve.llm.http import HTTPModel
 
     at = endpoint(model)

@@ -9,7 +9,7 @@ import math
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from flashevolve.simulate.statements import QUOTE, Statement, relatedness
@@ -50,6 +50,38 @@ class ReaderParameters:
                     raise ValueError(f"capacity_statements must be at least 1, got {value}")
             elif not 0 <= value <= 1:
                 raise ValueError(f"{name} must be between 0 and 1, got {value}")
+
+    def at_strength(self, strength: float) -> "ReaderParameters":
+        """Returns the parameters of a reader that is better (> 1) or worse (< 1) at everything.
+
+        Capacity is multiplied by `strength`, and the odds of each error divided by it: a rate stays
+        within [0, 1], 0 stays 0, small rates shrink in proportion and large ones saturate, and
+        strengths s and t in turn are s * t at once (but for the rounding of capacity). What a
+        reader listens to (support, anchoring) and how much it varies (fickleness) are
+        dispositions, neither better nor worse, and stay. Raises ValueError unless strength > 0.
+        """
+        if not 0 < strength < math.inf:
+            raise ValueError(f"strength must be above 0, got {strength:g}; 1 = as the world says")
+        capacity = max(1, round(self.capacity_statements * strength))
+        rates = {name: _at_odds(getattr(self, name), 1 / strength) for name in ERROR_RATES}
+        return replace(self, capacity_statements=capacity, **rates)
+
+
+ERROR_RATES = (
+    "lapse_rate",
+    "misread_rate",
+    "omission_rate",
+    "over_specific_rate",
+    "overreach_rate",
+    "vague_rate",
+    "wrong_rate",
+)
+"""The parameters that are probabilities of an error."""
+
+
+def _at_odds(rate: float, factor: float) -> float:
+    """Returns the probability whose odds are those of `rate` times `factor`."""
+    return rate * factor / (1 - rate + rate * factor)
 
 
 class Dice:

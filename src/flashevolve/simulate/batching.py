@@ -14,7 +14,7 @@ event costs O(log n) however many sequences it slows down.
 
 import heapq
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flashevolve.simulate.prefix import BLOCK_TOKENS, PrefixCache
@@ -51,7 +51,12 @@ class Timing:
     queued_s: float
     """Waiting for a slot, and for the prompts before it to be read."""
     prefill_s: float
+    """Reading the prompt; at a hosted API, all that comes before the first token."""
     decode_s: float
+
+
+FirstToken = Callable[[int], None]
+"""Called once, when a prompt has been read, with how many of its tokens were cached."""
 
 
 class Entry:
@@ -60,9 +65,11 @@ class Entry:
     __slots__ = (
         "arrived_s",
         "blocks",
+        "cached_tokens",
         "decode_from_s",
         "dropped",
         "input_tokens",
+        "on_first_token",
         "output_tokens",
         "prefill_from_s",
         "stage",
@@ -71,12 +78,19 @@ class Entry:
     )
 
     def __init__(
-        self, input_tokens: int, output_tokens: int, blocks: Sequence[int], tag: object
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        blocks: Sequence[int],
+        tag: object,
+        on_first_token: FirstToken | None,
     ) -> None:
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
         self.blocks = blocks
         self.tag = tag
+        self.on_first_token = on_first_token
+        self.cached_tokens = 0
         self.arrived_s = self.prefill_from_s = self.decode_from_s = 0.0
         self.stage = "queued"
         self.dropped = False
@@ -142,6 +156,7 @@ class Batch:
         output_tokens: int,
         blocks: Sequence[int] = (),
         tag: object = None,
+        on_first_token: FirstToken | None = None,
     ) -> Entry:
         """Adds a sequence. Raises `ValueError` unless it reads >= 0 and writes >= 1 tokens."""
         if input_tokens < 0 or output_tokens < 1:
@@ -149,7 +164,7 @@ class Batch:
                 "a sequence reads at least 0 and writes at least 1 token, "
                 f"got {input_tokens} and {output_tokens}"
             )
-        entry = Entry(input_tokens, output_tokens, blocks, tag)
+        entry = Entry(input_tokens, output_tokens, blocks, tag, on_first_token)
         entry.arrived_s = self.clock_s
         self._queue.append(entry)
         self.n_queued += 1
@@ -198,6 +213,7 @@ class Batch:
         # Even of a prompt that is cached whole, the last token is computed: it gives the first
         # output's distribution.
         left_tokens = max(entry.input_tokens - cached_tokens, min(entry.input_tokens, 1))
+        entry.cached_tokens = entry.input_tokens - left_tokens
         entry.prefill_from_s = self.clock_s
         self._prefill_end_s = self.clock_s + left_tokens / self.settings.prefill_tokens_per_s
 
@@ -209,6 +225,8 @@ class Batch:
         target_tokens = self._service_tokens + entry.output_tokens
         heapq.heappush(self._decoding, (target_tokens, self._order, entry))
         self._n_decoding += 1
+        if entry.on_first_token is not None:
+            entry.on_first_token(entry.cached_tokens)
         self._begin_prefill()
 
     def _end_decode(self, finished: list[Entry]) -> None:

@@ -1,36 +1,52 @@
 """The ceiling of a row: how fast its calls could have been served without dependencies.
 
-The recorded calls go through the same serving model in the order of their reservation, with at most
-C in flight: as soon as one is done the next is sent. What a run takes longer is the price of its
+The recorded calls go through the same server in the order of their reservation, with at most C in
+flight: as soon as one is done the next is sent. At a hosted API, a call that the account's limits
+turn away waits at the head of the queue until it fits. What a run takes longer is the price of its
 dependencies, its boundaries and its scheduling.
 """
 
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flashevolve.simulate.batching import Batch, ServingSettings
+from flashevolve.simulate.hosted import Account, HostedSettings
+from flashevolve.simulate.serving import Preset
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedCall:
-    """What one call cost the accelerator."""
+    """What one call cost the server."""
 
     input_tokens: int
     output_tokens: int
     prefix_blocks: tuple[int, ...] = ()
     """As `simulate.prefix.prefix_blocks` gives them. Without them every prompt is read whole, and a
     run that shared prefixes may beat its ceiling."""
+    max_output_tokens: int | None = None
+    """What the request allowed, which counts against a hosted account; None = its output."""
+    latency_s: float | None = None
+    """How long it took once it was admitted. A hosted API's ceiling needs it: there it is the
+    call's own, whoever else is under way. On an accelerator it follows from the others."""
 
 
-def ceiling_s(
-    calls: Iterable[RecordedCall], settings: ServingSettings, *, max_in_flight: int
-) -> float:
-    """Returns the makespan in seconds; 0 without calls."""
+def ceiling_s(calls: Iterable[RecordedCall], settings: Preset, *, max_in_flight: int) -> float:
+    """Returns the makespan in seconds; 0 without calls.
+
+    Raises `ValueError` for a limit below 1, and at a hosted API for a call without a latency.
+    """
     if max_in_flight < 1:
         raise ValueError(f"max_in_flight must be at least 1, got {max_in_flight}")
+    if isinstance(settings, HostedSettings):
+        return _hosted_s(calls, settings, max_in_flight)
+    return _batched_s(calls, settings, max_in_flight)
+
+
+def _batched_s(calls: Iterable[RecordedCall], settings: ServingSettings, n_max: int) -> float:
     batch = Batch(settings)
     for call in calls:
-        while batch.n_running + batch.n_queued >= max_in_flight:
+        while batch.n_running + batch.n_queued >= n_max:
             _next_event(batch)
         batch.submit(call.input_tokens, call.output_tokens, call.prefix_blocks)
     while batch.due_s() is not None:
@@ -42,3 +58,33 @@ def _next_event(batch: Batch) -> None:
     due_s = batch.due_s()
     assert due_s is not None
     batch.advance(due_s)
+
+
+def _hosted_s(calls: Iterable[RecordedCall], settings: HostedSettings, n_max: int) -> float:
+    account = Account(settings)
+    under_way: list[tuple[float, int, int]] = []
+    """A heap of (end, reserved tokens, used tokens)."""
+    now_s = 0.0
+
+    def end_next() -> float:
+        end_s, reserved_tokens, used_tokens = heapq.heappop(under_way)
+        account.settle(reserved_tokens, used_tokens, end_s)
+        return end_s
+
+    for call in calls:
+        if call.latency_s is None:
+            raise ValueError("a hosted API's ceiling needs the latency of each call, found None")
+        reserved_tokens = call.input_tokens + (call.max_output_tokens or call.output_tokens)
+        while len(under_way) >= n_max:
+            now_s = end_next()
+        while wait_s := account.admit(reserved_tokens, now_s):
+            # What flows back when a call ends may come before what flows in by itself.
+            if under_way and under_way[0][0] <= now_s + wait_s:
+                now_s = end_next()
+            else:
+                now_s += wait_s
+        used_tokens = call.input_tokens + call.output_tokens
+        heapq.heappush(under_way, (now_s + call.latency_s, reserved_tokens, used_tokens))
+    while under_way:
+        now_s = end_next()
+    return now_s

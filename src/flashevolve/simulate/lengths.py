@@ -71,12 +71,13 @@ def draw_tokens(settings: LengthSettings, messages: Sequence[Message], sample: i
     drawn = digest(b"sample", text_of(messages), str(sample).encode())
     log_tokens = (
         settings.mu
-        + settings.sigma_example * _normal(example)
-        + settings.sigma_sample * _normal(drawn)
+        + settings.sigma_example * normal(example)
+        + settings.sigma_sample * normal(drawn)
     )
     return max(1, min(settings.max_tokens, round(math.exp(log_tokens))))
 
 
-def _normal(bits: int) -> float:
+def normal(bits: int) -> float:
+    """Returns a standard normal draw from 64 bits of a digest."""
     # 52 bits and a half: strictly between 0 and 1, where the inverse is finite.
     return _NORMAL.inv_cdf(((bits >> 12) + 0.5) / 2**52)

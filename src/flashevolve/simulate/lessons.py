@@ -47,6 +47,8 @@ _FAILURE = re.compile(
 _CLAUSES = re.compile(r";\s+|,?\s+but\s+|,\s+(?:while|whereas)\s+|\s+[-–—]\s+")
 RELATED = 0.2
 """Least relatedness of feedback and request at which a reader sees what the feedback is about."""
+ASKS_THE_SAME = 0.5
+"""What it adds to relatedness that both ask for one and the same thing."""
 SAME = 0.7
 """Least relatedness at which two sentences pass for the same lesson."""
 
@@ -135,8 +137,8 @@ def _from_trace(trace: Trace) -> list[Lesson]:
 
 
 def _lesson(sentence: Statement, asked: Sequence[Statement]) -> Lesson | None:
-    near = max(asked, key=lambda a: relatedness(a, sentence), default=None)
-    if near is None or relatedness(near, sentence) < RELATED or _contradict(near, sentence):
+    near = max(asked, key=lambda a: _nearness(a, sentence), default=None)
+    if near is None or _nearness(near, sentence) < RELATED or _contradict(near, sentence):
         return None
     clauses = _CLAUSES.split(sentence.text)
     kept = [clause for clause in clauses if _NORMATIVE.search(clause)] or clauses
@@ -146,10 +148,27 @@ def _lesson(sentence: Statement, asked: Sequence[Statement]) -> Lesson | None:
     own = [one for one in sentence.literals if one[:1].isalnum() and one.lower() in given]
     own += [n for n in rule.numbers if n in numbers]
     shared = sentence.stems & near.stems
-    about = [w for w in re.findall(r"[A-Za-z]+", QUOTE.sub("", near.text)) if _in(w, shared)]
+    about = _words_about(near, shared or near.stems)
     if not about:
         return None
-    return Lesson(rule.text, tuple(dict.fromkeys(w.lower() for w in about)), tuple(own))
+    return Lesson(rule.text, about, tuple(own))
+
+
+def _nearness(asked: Statement, sentence: Statement) -> float:
+    """Returns how near feedback is to a part of the request: in words, or in what they ask."""
+    wanted = set(understand(asked).demands) & set(understand(sentence).demands)
+    return relatedness(asked, sentence) + (ASKS_THE_SAME if wanted else 0.0)
+
+
+def _words_about(asked: Statement, stems: frozenset[str]) -> tuple[str, ...]:
+    """Returns the words of a request, or else runs of them, that have one of the stems."""
+    words = re.findall(r"[A-Za-z]+", QUOTE.sub("", asked.text).lower())
+    for n in (1, 2, 3):
+        runs = [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+        found = [run for run in runs if _in(run, stems)]
+        if found:
+            return tuple(dict.fromkeys(found))
+    return ()
 
 
 def _generalise(lesson: Lesson) -> str:

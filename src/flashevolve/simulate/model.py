@@ -4,22 +4,25 @@ Invariants:
 
 - The same messages and the same seed give the same answer of the same length; without a seed each
   request is a new sample, numbered per model.
-- All models of a run that name one preset share one accelerator.
+- All models of a run that name one preset share one accelerator, or one account's limits.
+- A request that is not answered within its `timeout_s` fails as it would over HTTP.
 - `tokens_out` counts simulated tokens, most of which stand for reasoning that is not shown: it is
   not the length of the text.
 """
 
+import asyncio
 from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from random import Random
 from typing import ClassVar, Protocol
 
-from flashevolve.llm.errors import Truncated
+from flashevolve.llm.errors import Transient, Truncated
 from flashevolve.llm.messages import Message, Reply, Request
+from flashevolve.simulate.batching import FirstToken
 from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
 from flashevolve.simulate.prefix import count_tokens, prefix_blocks, text_of
-from flashevolve.simulate.serving import ServingModel
+from flashevolve.simulate.serving import Server, server_of
 from flashevolve.simulate.world import World, load_world
 
 
@@ -37,10 +40,10 @@ class SimulatedModel:
     simulated: ClassVar[bool] = True
 
     def __init__(
-        self, reader: Reader, serving: ServingModel, lengths: LengthSettings, *, name: str
+        self, reader: Reader, server: Server, lengths: LengthSettings, *, name: str
     ) -> None:
         self._reader = reader
-        self._serving = serving
+        self._server = server
         self._lengths = lengths
         self._name = name
         self._n_samples = 0
@@ -49,35 +52,53 @@ class SimulatedModel:
     def from_preset(
         cls,
         preset: str,
-        shared: MutableMapping[str, ServingModel],
+        shared: MutableMapping[str, Server],
         *,
         reader: Reader | None = None,
         world: World | None = None,
     ) -> "SimulatedModel":
         """Returns a model of a preset of the world.
 
-        `shared` holds a run's serving models by preset; a missing one is added. `reader` None =
-        the built-in one. Raises `ConfigError` for an unknown preset.
+        `shared` holds a run's servers by preset; a missing one is added. `reader` None = the
+        built-in one, `world` None = the package's own. Raises `ConfigError` for an unknown preset.
         """
         world = world or load_world()
         settings = world.preset(preset)
         if preset not in shared:
-            shared[preset] = ServingModel(settings)
+            shared[preset] = server_of(settings)
         if reader is None:
             # By name, since a reader is the largest part of the simulation and needs none of this.
             reader_class = import_module("flashevolve.simulate.reader").TextReader
-            built_in: Reader = reader_class(world.reader)
+            built_in: Reader = reader_class(world.reader_of(preset))
             reader = built_in
         return cls(reader, shared[preset], world.lengths, name=preset)
 
-    async def complete(self, request: Request) -> Reply:
-        """Answers one request; raises `Truncated` if the answer exceeds `max_output_tokens`."""
+    async def complete(self, request: Request, on_first_token: FirstToken | None = None) -> Reply:
+        """Answers one request.
+
+        Raises `Truncated` if the answer exceeds `max_output_tokens`, `Transient` if it takes longer
+        than `timeout_s`, and `RateLimited` if the preset has limits and they are reached.
+        """
         sample = self._sample(request)
         prompt = text_of(request.messages)
         wanted_tokens = draw_tokens(self._lengths, request.messages, sample)
         tokens_out = min(wanted_tokens, request.max_output_tokens)
         tokens_in = count_tokens(prompt)
-        await self._serving.serve(tokens_in, tokens_out, prefix_blocks(prompt))
+        try:
+            async with asyncio.timeout(request.timeout_s):
+                await self._server.serve(
+                    tokens_in,
+                    tokens_out,
+                    prefix_blocks(prompt),
+                    on_first_token,
+                    max_output_tokens=request.max_output_tokens,
+                    draw=digest(b"speed", prompt, sample.encode()),
+                )
+        except TimeoutError:
+            raise Transient(
+                f"{self._name} (simulated): no answer (timeout_s = {request.timeout_s:g})",
+                billed_unknown=True,
+            ) from None
         reply = Reply(text="", tokens_in=tokens_in, tokens_out=tokens_out, model=self._name)
         if wanted_tokens > tokens_out:
             # Reasoning precedes the answer, so a reply that is cut shows nothing of it.

@@ -7,17 +7,23 @@ request asks for it; advice about the whole text always applies, and so does har
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flashevolve.simulate.attention import Dice, ReaderParameters
 from flashevolve.simulate.demands import Demand, Reading, Value, understand
-from flashevolve.simulate.statements import Statement
+from flashevolve.simulate.statements import Statement, words_of
 
-_ALL_HOLD = frozenset({"ban", "include", "uncounted"})
+_ALL_HOLD = frozenset(
+    {"ban", "ban letter", "include", "uncounted", "count", "option", "paragraph start"}
+)
 """Slots whose values add up instead of competing."""
 
-_PARTS = frozenset({"title", "postscript"})
+_PARTS = frozenset(
+    words_of(
+        """title postscript variants exactly_variant repeat signature table choice format wrap"""
+    )
+)
 """Slots that advice fills only if it asks for the part in so many words."""
 
 
@@ -27,10 +33,12 @@ class Plan:
 
     topic: tuple[str, ...]
     """Words of the request that say what it is about."""
-    values: dict[str, Value]
+    values: Mapping[str, Value]
     """Slot -> value."""
-    lists: dict[str, tuple[str, ...]]
-    """`ban`, `include` and `uncounted` -> values, all of which hold."""
+    lists: Mapping[str, tuple[Value, ...]]
+    """`ban`, `include` and the like -> values, all of which hold."""
+    task: str = ""
+    """The sentences of the request that say what it is about."""
 
     def number(self, slot: str) -> int | None:
         """Returns the count in a slot; None if nothing was asked."""
@@ -42,6 +50,25 @@ class Plan:
         value = self.values.get(slot)
         return value if isinstance(value, str) else None
 
+    def mark(self, slot: str) -> tuple[str, str] | None:
+        """Returns what stands before and after something; None if nothing was asked."""
+        value = self.values.get(slot)
+        return (str(value[0]), str(value[1])) if isinstance(value, tuple) else None
+
+    def texts(self, slot: str) -> tuple[str, ...]:
+        """Returns the texts in a slot whose values add up."""
+        return tuple(value for value in self.lists.get(slot, ()) if isinstance(value, str))
+
+    def counts(self) -> list[tuple[str, str, int]]:
+        """Returns literals with the relation and the number of their occurrences."""
+        asked = [value for value in self.lists.get("count", ()) if isinstance(value, tuple)]
+        return [(str(v[0]), str(v[1]), int(v[2])) for v in asked if len(v) == 3]
+
+    def openings(self) -> dict[int, str]:
+        """Returns number of a paragraph -> the word that it starts with."""
+        asked = [v for v in self.lists.get("paragraph start", ()) if isinstance(v, tuple)]
+        return {int(v[0]): str(v[1]) for v in asked}
+
 
 def make_plan(
     advice: Sequence[Statement],
@@ -52,12 +79,14 @@ def make_plan(
     """Returns the plan that the attended statements of advice and of request add up to."""
     offers: dict[str, list[tuple[Value, float]]] = defaultdict(list)
     topic: list[str] = []
+    task: list[str] = []
     asked: set[str] = set()
     for said in request:
         asked |= said.stems
         demands = understand(said).demands
         if not demands:
             topic += said.text.rstrip(".!?").split()
+            task.append(said.text)
         for demand in demands:
             offers[demand.slot].append((demand.value, 1.0))
     for said in advice:
@@ -68,16 +97,16 @@ def make_plan(
             if _applies(demand, reading):
                 offers[demand.slot].append((demand.value, parameters.anchoring))
     values: dict[str, Value] = {}
-    lists: dict[str, tuple[str, ...]] = {}
+    lists: dict[str, tuple[Value, ...]] = {}
     for slot, offered in offers.items():
         if slot in _ALL_HOLD:
-            lists[slot] = tuple(dict.fromkeys(str(value) for value, _ in offered))
+            lists[slot] = tuple(dict.fromkeys(value for value, _ in offered))
         elif len({value for value, _ in offered}) == 1:
             values[slot] = offered[0][0]
         else:
             values[slot] = offered[dice.pick(f"slot {slot}", [w for _, w in offered])][0]
-    return Plan(tuple(topic), values, lists)
+    return Plan(tuple(topic), values, lists, " ".join(task))
 
 
 def _applies(demand: Demand, reading: Reading) -> bool:
-    return demand.slot not in _PARTS or reading.creating
+    return demand.slot.replace(" ", "_") not in _PARTS or reading.creating

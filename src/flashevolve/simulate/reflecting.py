@@ -1,16 +1,16 @@
 """Reflecting: a new text of instructions from the current one and what feedback says.
 
-The reflector sees its prompt and nothing else. It keeps most of the old statements, takes up one to
-three lessons (those of many traces more often) and answers with the new text in a fenced block.
-Where it finds no lesson it mutates blindly: it turns something that one request said into advice.
+The reflector sees the old text and some examples, and nothing else. It keeps most of the old
+statements and takes up one to three lessons, those of many traces more often. Where it finds none
+it mutates blindly: it turns something that one request said into advice.
 """
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from flashevolve.simulate.attention import ReaderParameters, misread
-from flashevolve.simulate.lessons import SAME, Lesson, Trace, learn, phrase, traces
-from flashevolve.simulate.sections import Section, first_block, sections
+from flashevolve.simulate.lessons import SAME, Lesson, Trace, learn, phrase
 from flashevolve.simulate.statements import read, relatedness, split, statement
 
 MORE_LESSONS = (0.25, 0.1)
@@ -19,43 +19,45 @@ KNOWN_WEIGHT = 0.3
 """Weight of a lesson that the text already holds in some form; if taken, it replaces that form."""
 
 
-def reflect(prompt: str, rng: random.Random, parameters: ReaderParameters) -> str:
-    """Returns a reply that ends in the new text, in a fenced block."""
-    parts = sections(prompt)
-    shown = traces(parts) or _fenced_traces(parts)
-    text = list(split(_current(parts)))
+@dataclass(frozen=True)
+class Revision:
+    """A text that a reader wrote in place of an older one."""
+
+    text: str
+    remark: str
+    """What it says about it."""
+
+
+def reflect(
+    old: str, shown: Sequence[Trace], rng: random.Random, parameters: ReaderParameters
+) -> Revision:
+    """Returns the old text as the examples make the reader rewrite it."""
+    text = list(split(old))
     lessons = learn(shown)
     chosen = _choose(lessons, text, rng)
     kept = rewrite(text, rng, parameters)
     for lesson in chosen:
         advice = phrase(lesson, rng, parameters)
-        twins = [old for old in kept if relatedness(statement(old), statement(advice)) >= SAME]
-        kept = [old for old in kept if old not in twins]
+        twins = [said for said in kept if relatedness(statement(said), statement(advice)) >= SAME]
+        kept = [said for said in kept if said not in twins]
         kept.append(advice)
     if not chosen:
         kept += _blind(shown, rng)
     body = "\n".join(dict.fromkeys(kept)) or "\n".join(text)
-    subject = f"{len(chosen)} of {len(lessons)} things that went wrong"
-    return f"The new text takes up {subject}.\n\n```\n{body}\n```"
+    n_wrong = f"{len(chosen)} of {len(lessons)} things that went wrong"
+    return Revision(body, f"The new text takes up {n_wrong}.")
 
 
-def rewrite(text: Sequence[str], rng: random.Random, parameters: ReaderParameters) -> list[str]:
-    """Returns the statements as they survive a rewriting; long texts lose more of them."""
-    load = max(1.0, len(text) / parameters.capacity_statements)
+def rewrite(
+    text: Sequence[str], rng: random.Random, parameters: ReaderParameters, n_read: int | None = None
+) -> list[str]:
+    """Returns the statements as they survive a rewriting.
+
+    The more statements were read for it (`n_read`; None = these), the more get lost.
+    """
+    load = max(1.0, (n_read or len(text)) / parameters.capacity_statements)
     kept = [said for said in text if rng.random() >= parameters.omission_rate * load]
     return [misread(s, rng) if rng.random() < parameters.misread_rate else s for s in kept]
-
-
-def _current(parts: Sequence[Section]) -> str:
-    """Returns the text to improve: the first fenced block that no example holds."""
-    outside = [p for p in parts if not p.about("example", "input", "output", "feedback")]
-    return first_block(outside) or first_block(parts) or ""
-
-
-def _fenced_traces(parts: Sequence[Section]) -> list[Trace]:
-    """Returns the examples of a prompt that shows them inside fenced blocks."""
-    blocks = [block for part in parts for _, block in part.blocks]
-    return [trace for block in blocks for trace in traces(sections(block))]
 
 
 def _choose(lessons: Sequence[Lesson], text: Sequence[str], rng: random.Random) -> list[Lesson]:

@@ -8,12 +8,17 @@ text says is worth a patch. It answers with one JSON object.
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from flashevolve.simulate.attention import ReaderParameters
+from flashevolve.simulate.labels import CURRENT, STALE
 from flashevolve.simulate.lessons import SAME
+from flashevolve.simulate.merging import COMPARING
+from flashevolve.simulate.prompt import Prompt
 from flashevolve.simulate.reflecting import rewrite
-from flashevolve.simulate.sections import Section, sections
+from flashevolve.simulate.roles import VERDICTS
+from flashevolve.simulate.sections import Section
 from flashevolve.simulate.statements import relatedness, split, statement
 
 DEFAULT_COMPONENT = "system"
@@ -23,23 +28,46 @@ _NAME = re.compile(r"^\W*(?:component\W+)?([\w./-]+)\W*$", re.IGNORECASE)
 _NAMED = re.compile(r'"components"\s*:\s*\{\s*"([\w./-]+)"')
 
 
-def repair(prompt: str, rng: random.Random, parameters: ReaderParameters) -> str:
+@dataclass(frozen=True)
+class Comparison:
+    """What a reader makes of a stale text beside the current one."""
+
+    n_new: int
+    """Statements that only the stale text seems to have."""
+    n_missing: int
+    """Statements that only the current text seems to have."""
+    both: tuple[str, ...]
+    """A text of both."""
+
+
+Compare = Callable[[Sequence[str], Sequence[str]], Comparison]
+"""Compares the statements of the stale text with those of the current one."""
+
+
+def repair(prompt: Prompt, rng: random.Random, parameters: ReaderParameters) -> str:
     """Returns a JSON object with `verdict`, `reason` and, for a patch, `components`."""
-    parts = sections(prompt)
-    named = _NAMED.search(prompt)
+
+    def compare(old: Sequence[str], now: Sequence[str]) -> Comparison:
+        reach = min(1.0, COMPARING * parameters.capacity_statements / max(1, len(old) + len(now)))
+        new = [said for said in old if not _covered(said, now, reach, rng)]
+        n_missing = sum(not _covered(said, old, reach, rng) for said in now)
+        return Comparison(len(new), n_missing, tuple(rewrite([*now, *new], rng, parameters)))
+
+    return decide(prompt, compare, rng, parameters.wrong_rate)
+
+
+def decide(prompt: Prompt, compare: Compare, rng: random.Random, wrong_rate: float) -> str:
+    """Returns the verdict that comparisons of all components lead to, as a JSON object."""
+    named = _NAMED.search(prompt.whole)
     default = named[1] if named and named[1] != "name" else DEFAULT_COMPONENT
-    stale = _texts([p for p in parts if p.about("stale")], default)
-    current = _texts([p for p in parts if p.about("current", "base", "latest")], default)
+    stale, current = (_texts(parts, default) for parts in versions(prompt.parts))
     patched: dict[str, str] = {}
     n_new = n_missing = 0
     for name, text in stale.items():
-        old, now = split(text), split(current.get(name, ""))
-        reach = min(1.0, 2 * parameters.capacity_statements / max(1, len(old) + len(now)))
-        new = [said for said in old if not _covered(said, now, reach, rng)]
-        n_new += len(new)
-        n_missing += sum(not _covered(said, old, reach, rng) for said in now)
-        merged = rewrite([*now, *new], rng, parameters)
-        patched[name] = "\n".join(dict.fromkeys(merged)) or text
+        found = compare(split(text), split(current.get(name, "")))
+        n_new += found.n_new
+        n_missing += found.n_missing
+        patched[name] = "\n".join(dict.fromkeys(found.both)) or text
     if n_new == 0:
         verdict, reason = "discard", "The current text already says all of it."
     elif n_missing == 0:
@@ -47,8 +75,8 @@ def repair(prompt: str, rng: random.Random, parameters: ReaderParameters) -> str
     else:
         verdict = "patch"
         reason = f"It adds {n_new} statements and lacks {n_missing} of the current text."
-    if rng.random() < parameters.wrong_rate:
-        verdict = rng.choice([v for v in ("accept", "patch", "discard") if v != verdict])
+    if rng.random() < wrong_rate:
+        verdict = rng.choice([v for v in VERDICTS if v != verdict])
     reply: dict[str, object] = {"verdict": verdict, "reason": reason}
     if verdict == "patch":
         reply["components"] = patched
@@ -62,15 +90,33 @@ def _covered(said: str, by: Sequence[str], reach: float, rng: random.Random) -> 
     return same and rng.random() < reach
 
 
+def versions(parts: Sequence[Section]) -> tuple[Sequence[Section], Sequence[Section]]:
+    """Returns the parts that show the stale text, and those that show the current one.
+
+    Where only one of the two is recognised, or none, the order of the fenced blocks decides.
+    """
+    stale = [part for part in parts if part.kind == STALE]
+    current = [part for part in parts if part.kind == CURRENT]
+    other = [p for p in parts if p.blocks and p not in stale and p not in current]
+    blocks = [
+        Section(p.path, block, ((caption, block),)) for p in other for caption, block in p.blocks
+    ]
+    if not stale and blocks:
+        stale, blocks = blocks[:1], blocks[1:]
+    if not current and blocks:
+        current = blocks[:1]
+    return stale, current
+
+
 def _texts(parts: Sequence[Section], default: str) -> Mapping[str, str]:
     """Returns component name -> text: one per subsection or per fenced block with a caption."""
     found: dict[str, str] = {}
     for part in parts:
         own = _NAME.match(part.path[-1]) if len(part.path) > 1 else None
-        heading = own[1] if own and not re.search(r"(?i)stale|current", own[1]) else default
+        heading = own[1] if own else default
         if part.blocks:
             for caption, block in part.blocks:
-                named = _NAME.match(caption)
+                named = _NAME.match(caption) if caption not in part.path else None
                 found[named[1] if named and heading == default else heading] = block
         elif part.text.strip():
             found[heading] = part.text

@@ -1,13 +1,103 @@
-"""A serving engine on the running event loop, in virtual or in real time.
+"""Servers on the running event loop, in virtual or in real time: one accelerator, or a hosted API.
 
-Invariants: one timer, always at the batch's next event; a cancelled request frees its slot at once.
-An instance belongs to one event loop.
+Invariants: a cancelled request frees what it held at once; an instance belongs to one event loop;
+the accelerator has one timer, always at the batch's next event.
 """
 
 import asyncio
+import math
 from collections.abc import Sequence
+from typing import Protocol
 
-from flashevolve.simulate.batching import Batch, Entry, ServingSettings, Timing
+from flashevolve.llm.errors import Fatal, RateLimited
+from flashevolve.simulate.batching import Batch, Entry, FirstToken, ServingSettings, Timing
+from flashevolve.simulate.hosted import Account, HostedSettings
+
+Preset = ServingSettings | HostedSettings
+"""What answers: one accelerator that batches, or one account at a hosted API."""
+
+
+class Server(Protocol):
+    """Something that takes the time of an answer."""
+
+    async def serve(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        prefix_blocks: Sequence[int] = (),
+        on_first_token: FirstToken | None = None,
+        *,
+        max_output_tokens: int | None = None,
+        draw: int = 0,
+    ) -> Timing:
+        """Returns when the last token is there; cancellation frees the request.
+
+        `max_output_tokens` is what the request allows, None = its output; `draw` is its own source
+        of chance, below 2^64. Raises `RateLimited` if there is a limit and it is reached.
+        """
+        ...
+
+
+def server_of(preset: Preset) -> Server:
+    """Returns a server with nothing to do yet."""
+    return HostedModel(preset) if isinstance(preset, HostedSettings) else ServingModel(preset)
+
+
+class HostedModel:
+    """Serves requests as a hosted API does: each at its own speed, within the account's limits."""
+
+    def __init__(self, settings: HostedSettings) -> None:
+        self._account = Account(settings)
+        self.n_running = 0
+        """The number of requests under way."""
+
+    async def serve(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        prefix_blocks: Sequence[int] = (),
+        on_first_token: FirstToken | None = None,
+        *,
+        max_output_tokens: int | None = None,
+        draw: int = 0,
+    ) -> Timing:
+        """Returns when the last token is there; see `Server`. Nothing is ever cached."""
+        loop = asyncio.get_running_loop()
+        reserved_tokens = input_tokens + (max_output_tokens or output_tokens)
+        admitted_s = loop.time()
+        self._admit(reserved_tokens, admitted_s)
+        used_tokens = input_tokens + output_tokens
+        speed = self._account.settings.speed(draw)
+        decode_s = output_tokens / speed.tokens_per_s
+        self.n_running += 1
+        try:
+            if on_first_token is not None:
+                await asyncio.sleep(speed.first_token_s)
+                on_first_token(0)
+            await asyncio.sleep(admitted_s + speed.first_token_s + decode_s - loop.time())
+        except asyncio.CancelledError:
+            written_tokens = speed.written_tokens(loop.time() - admitted_s)
+            used_tokens = input_tokens + min(output_tokens, written_tokens)
+            raise
+        finally:
+            self.n_running -= 1
+            self._account.settle(reserved_tokens, used_tokens, loop.time())
+        return Timing(queued_s=0.0, prefill_s=speed.first_token_s, decode_s=decode_s)
+
+    def _admit(self, reserved_tokens: int, now_s: float) -> None:
+        try:
+            wait_s = self._account.admit(reserved_tokens, now_s)
+        except ValueError as error:
+            raise Fatal(f"{error}. Lower max_output_tokens") from None
+        if wait_s:
+            limits = self._account.settings
+            # Whole seconds, as the header has them.
+            retry_after_s = math.ceil(wait_s)
+            raise RateLimited(
+                f"expected at most {limits.requests_per_min} requests and {limits.tokens_per_min} "
+                f"tokens a minute, found more (simulated 429); retry after {retry_after_s} s",
+                retry_after_s=retry_after_s,
+            )
 
 
 class ServingModel:
@@ -29,13 +119,22 @@ class ServingModel:
         return self._batch.n_queued
 
     async def serve(
-        self, input_tokens: int, output_tokens: int, prefix_blocks: Sequence[int] = ()
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        prefix_blocks: Sequence[int] = (),
+        on_first_token: FirstToken | None = None,
+        *,
+        max_output_tokens: int | None = None,
+        draw: int = 0,
     ) -> Timing:
         """Returns when the last token is there; cancellation frees the sequence."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Timing] = loop.create_future()
         self._settle(self._batch.advance(loop.time()))
-        entry = self._batch.submit(input_tokens, output_tokens, prefix_blocks, future)
+        entry = self._batch.submit(
+            input_tokens, output_tokens, prefix_blocks, future, on_first_token
+        )
         self._arm(loop)
         try:
             return await future

@@ -11,6 +11,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from flashevolve.simulate.terms import (
+    FAINT,
+    KEPT,
+    NUMBERS,
+    ORDINALS,
+    PHRASES,
+    SIGNS,
+    STOP,
+    THESAURUS,
+    TOPICS,
+    words_of,
+)
+
+__all__ = [
+    "MEMO_SIZE",
+    "QUOTE",
+    "Statement",
+    "read",
+    "relatedness",
+    "split",
+    "statement",
+    "stem",
+    "words_of",
+]
+
 MEMO_SIZE = 50_000
 """Statements recur in thousands of calls; a run holds far fewer distinct ones than this."""
 
@@ -20,106 +45,15 @@ QUOTE = re.compile(
 """A literal in quotation marks or backticks; apostrophes inside words do not count."""
 
 
-def words_of(text: str) -> tuple[str, ...]:
-    """Returns the words of a list that is written as one text."""
-    return tuple(text.split())
-
+_BARE = re.compile(
+    r"(?<=\b[Ll]etter )[A-Za-z](?!\w)|\b[A-Z]{4,} (?:[XN]|\d)(?!\w)|(?<=with )P\.(?: ?P\.)? ?S\.?"
+)
+"""What is named literally without quotation marks: a letter, a label, an abbreviation."""
 
 _MARKER = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)")
 _BREAK = re.compile(r"(?<=[.!?])(?<![ .\x00][A-Za-z]\.)\s+(?=[^a-z\s])")
 
-_SIGNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern), signs)
-    for pattern, signs in (
-        (r"double ang(?:le|ular) brackets?", ("<<", ">>")),
-        (r"double square brackets?", ("[[", "]]")),
-        (r"ang(?:le|ular) brackets?", ("<", ">")),
-        (r"square brackets?", ("[", "]")),
-        (r"(?:three|triple) (?:asterisk|star)s?", ("***",)),
-        (r"(?:three|triple) (?:hyphen|dash)(?:es|s)?", ("---",)),
-        (r"(?:asterisk|star symbol)s?", ("*",)),
-        (r"(?:hyphen|dash)(?:es|s)?", ("-",)),
-        (r"(?<!\S)(<<|>>|\*{3}|-{3}|\*)(?!\w)", ()),
-    )
-)
-"""Names of signs in running text; an empty tuple = the sign stands there itself."""
-
-_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"\b(?:at least|no fewer than|no less than|(?:a )?minimum of)\b", "atleast"),
-        (r"\b(?:at most|no more than|not more than|(?:a )?maximum of|up to)\b", "atmost"),
-        (r"\bor more\b", "atleast"),
-        (r"\bor (?:fewer|less)\b", "atmost"),
-        (r"\b(?:exactly|precisely)\b", "exactly"),
-        (r"\b(?:do|does|did|is|are|must|may|should|can|could)(?: not|n't)\b|\bcannot\b", "not"),
-        (r"\b(?:leave|leaves|leaving) out\b", "avoid"),
-        (r"\blist (?:items?|entries|entry|points?)\b", "bullet"),
-        (r"\bbullet(?:ed)? (?:points?|lists?|items?)\b", "bullet"),
-        (r"\bkey (?:words?|terms?)\b", "keyword"),
-        (r"\bp\.\s?s\.?(?!\w)", "postscript"),
-        (r"\blower[- ]case\b|\bsmall letters\b", "lowercase"),
-        (r"\bupper[- ]case\b|\bcapital letters?\b", "uppercase"),
-        (r"\bquot(?:ation|e) marks?\b", "quotes"),
-        (r"\btwice\b", "2 times"),
-        (r"\bthrice\b", "3 times"),
-    )
-)
-
-_THESAURUS = {
-    "title": "title heading headline",
-    "bullet": "bullet list",
-    "keyword": "keyword keyphrase",
-    "postscript": "postscript ps afterthought",
-    "paragraph": "paragraph",
-    "start": "start begin open lead first opening",
-    "end": "end finish close conclude last final",
-    "avoid": "avoid without omit skip free refrain forbid forbidden ban neither nor never not no",
-    "include": "include mention contain feature",
-    "separate": "separate separator divide divider split",
-    "wrap": "wrap enclose surround whole entire inside",
-    "alone": "alone own itself",
-    "quote": "quote quotes",
-    "comma": "comma",
-    "count": "count tally",
-    "line": "line row",
-    "word": "word",
-    "sentence": "sentence",
-    "phrase": "phrase",
-    "lowercase": "lowercase",
-    "uppercase": "uppercase",
-    "key": "key field",
-    "times": "times",
-    "exclude": "exclude excluding",
-    "nothing": "nothing",
-}
-
-_STOP = words_of(
-    """a an the and or of to in on for with by it its is are be as at that this these those their
-    them they you your must should may need needs require requires required requested have has do
-    does when if whenever any each every all answer response reply request ask asks asked mention
-    mentions say says use using used write put make give given get text output user task there one
-    so then than which what who will can very only just both atleast atmost exactly place stand
-    keep set want wants please always while from about into not no number such own kind speak
-    speaks pay attention"""
-)
-"""Words that say little about what a statement is about."""
-
-_FAINT = frozenset(
-    {"avoid", "include", "wrap", "alone", "count", "line", "times", "exclude", "nothing"}
-)
-"""Concepts that say what to do and not with what."""
-
-_NUMBERS = {
-    name: value
-    for value, name in enumerate(
-        words_of(
-            """zero one two three four five six seven eight nine ten eleven twelve thirteen
-            fourteen fifteen sixteen seventeen eighteen nineteen twenty"""
-        )
-    )
-} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80}
-_TOKEN = re.compile(r"@\d+|\d+|[a-z][a-z'’]*|[,:;]")
+_TOKEN = re.compile(r"@\d+|\d+(?:st|nd|rd|th)|\d+|[^\W\d_][^\W\d_'’]*(?:['’][a-z]+)*|[,:;]")
 
 
 def stem(word: str) -> str:
@@ -142,8 +76,13 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-_CONCEPTS = {stem(word): name for name, words in _THESAURUS.items() for word in words.split()}
-_STOP_STEMS = frozenset(stem(word) for word in _STOP) | frozenset(_STOP)
+_CONCEPTS = {stem(word): word for word in KEPT} | {
+    form: name
+    for name, words in THESAURUS.items()
+    for word in words.split()
+    for form in (word, stem(word))
+}
+_STOP_STEMS = frozenset(stem(word) for word in STOP) | frozenset(STOP)
 
 
 @dataclass(frozen=True)
@@ -175,26 +114,27 @@ def statement(text: str) -> Statement:
         literals.append(found)
         return f" @{len(literals) - 1} "
 
-    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text).lower()
-    for pattern, signs in _SIGNS:
+    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text)
+    normal = _BARE.sub(lambda m: mask(m[0]), normal).lower()
+    for pattern, signs in SIGNS:
         for sign in dict.fromkeys(pattern.findall(normal)):
             normal = normal.replace(sign, "".join(map(mask, signs or (sign,))))
-    for pattern, replacement in _PHRASES:
+    for pattern, replacement in PHRASES:
         normal = pattern.sub(replacement, normal)
     tokens: list[str] = []
     stems: set[str] = set()
     for token in _TOKEN.findall(normal):
-        if token[0].isalpha():
-            if token in _NUMBERS:
-                tokens.append(str(_NUMBERS[token]))
-                continue
-            root = stem(token)
-            concept = _CONCEPTS.get(root)
-            tokens.append(concept or root)
-            if concept is not None:
-                stems |= {concept} - _FAINT
-            elif token not in _STOP_STEMS and root not in _STOP_STEMS:
-                stems.add(root)
+        if token in NUMBERS:
+            tokens.append(str(NUMBERS[token]))
+        elif token in ORDINALS or (token[0].isdecimal() and token[-1].isalpha()):
+            tokens.append(f"nth{ORDINALS.get(token) or int(token[:-2])}")
+        elif token[0].isalpha():
+            root = token if token in KEPT else stem(token)
+            concept = _CONCEPTS.get(root, root)
+            tokens.append(concept)
+            topic = TOPICS.get(concept, concept)
+            if topic not in FAINT and token not in _STOP_STEMS and topic not in _STOP_STEMS:
+                stems.add(topic)
         else:
             tokens.append(token)
     return Statement(text, " ".join(tokens), tuple(literals), frozenset(stems))

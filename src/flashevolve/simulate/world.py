@@ -1,6 +1,7 @@
 """The simulated world's parameters, read from `world.toml`, and their hash.
 
-Nothing else in the package holds a number of the world. Unknown and missing keys are refused.
+Nothing else in the package holds a number of the world. Unknown and missing keys are refused. What
+two different worlds gave is never put side by side: `check_same_world` refuses it.
 """
 
 import hashlib
@@ -15,52 +16,99 @@ from typing import Any, TypeVar
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.batching import ServingSettings
+from flashevolve.simulate.hosted import HostedSettings
+from flashevolve.simulate.latency import LatencySettings
 from flashevolve.simulate.lengths import LengthSettings
+from flashevolve.simulate.serving import Preset
 
 S = TypeVar("S")
 
 WORLD_FILE = Path(__file__).with_name("world.toml")
+"""The world that comes with the package."""
+
+TABLES = ("serving", "hosted", "lengths", "latency", "reader")
+STRENGTH = "strength"
+"""A key of each preset's table beside what it serves with: how good a reader answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
     """All parameters of the simulation."""
 
-    serving: Mapping[str, ServingSettings]
-    """Serving presets by name."""
+    revision: int
+    """Raised whenever the same parameters begin to mean something else, because code changed."""
+    presets: Mapping[str, Preset]
+    """By name: accelerators from `[serving]`, accounts at a hosted API from `[hosted]`."""
+    strengths: Mapping[str, float]
+    """By preset: how good its reader is; 1 = as `[reader]` says."""
     lengths: LengthSettings
+    latency: Mapping[str, LatencySettings]
+    """By workload: what an evaluation takes besides its model."""
     reader: ReaderParameters
     hash: str
     """12 hexadecimal digits over the content; comments and order do not count."""
+    file: Path
 
-    def preset(self, name: str) -> ServingSettings:
-        """Returns a serving preset; raises `ConfigError` for an unknown name."""
-        if name not in self.serving:
+    def preset(self, name: str) -> Preset:
+        """Returns a preset; raises `ConfigError` for an unknown name."""
+        if name not in self.presets:
             raise ConfigError(
-                f"expected a simulated model among {', '.join(sorted(self.serving))}, "
-                f"found {name!r}.{nearest(name, self.serving)}"
+                f"expected a simulated model among {', '.join(sorted(self.presets))}, "
+                f"found {name!r}.{nearest(name, self.presets)}"
             )
-        return self.serving[name]
+        return self.presets[name]
+
+    def reader_of(self, preset: str) -> ReaderParameters:
+        """Returns the reader's parameters at the strength of a preset."""
+        return self.reader.at_strength(self.strengths[preset])
+
+    def latency_s(self, workload: str, example_id: str, replica: int) -> float:
+        """Returns the seconds of one evaluation; 0 for a workload that the world does not know."""
+        settings = self.latency.get(workload)
+        return 0.0 if settings is None else settings.draw_s(example_id, replica)
+
+
+def load_world(path: Path | None = None) -> World:
+    """Returns the world that a file describes, None = the package's own.
+
+    Raises `ConfigError` if it describes none.
+    """
+    path = path or WORLD_FILE
+    try:
+        return _world(path, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: expected a readable TOML file: {error}") from error
 
 
 @cache
-def load_world(path: Path = WORLD_FILE) -> World:
-    """Returns the world that a file describes; raises `ConfigError` if it does not."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: expected a readable TOML file: {error}") from error
-    _refuse_unknown(f"{path}", table, ("serving", "lengths", "reader"))
-    serving = _table(path, "serving", table)
+def _world(path: Path, text: str) -> World:
+    table = tomllib.loads(text)
+    _refuse_unknown(f"{path}", table, ("revision", *TABLES))
+    presets, strengths = _presets(path, table)
     return World(
-        serving={
-            name: _read(path, f"serving.{name}", ServingSettings, _table(path, name, serving))
-            for name in serving
-        },
+        revision=_revision(path, table),
+        presets=presets,
+        strengths=strengths,
         lengths=_read(path, "lengths", LengthSettings, _table(path, "lengths", table)),
+        latency=dict(_read_each(path, "latency", LatencySettings, table)),
         reader=_read(path, "reader", ReaderParameters, _table(path, "reader", table)),
         hash=_hash(table),
+        file=path,
     )
+
+
+def check_same_world(what: str, recorded: str | None, world: World) -> None:
+    """Refuses to continue in `world`, or to report beside it, what another world gave.
+
+    `what` names the run or the report; `recorded` None or "" = it did not say. Raises
+    `ConfigError`.
+    """
+    if recorded and recorded != world.hash:
+        raise ConfigError(
+            f"{what}: expected the simulated world {recorded} that it was made in, found "
+            f"{world.hash} in {world.file}. Results of different worlds are not compared: restore "
+            "that file, or start anew"
+        )
 
 
 def _hash(table: Mapping[str, Any]) -> str:
@@ -68,11 +116,69 @@ def _hash(table: Mapping[str, Any]) -> str:
     return hashlib.sha256(blob.encode()).hexdigest()[:12]
 
 
+def _revision(path: Path, table: Mapping[str, Any]) -> int:
+    """Returns the revision; another one's parameters would not mean what they meant."""
+    revision = table.get("revision")
+    if path != WORLD_FILE:
+        own = load_world().revision
+        if type(revision) is not int or revision != own:
+            raise ConfigError(
+                f"{path}: expected revision = {own}, which this version of flashevolve simulates, "
+                f"found {revision!r}; compare the file with {WORLD_FILE}, then set it"
+            )
+        return revision
+    assert type(revision) is int, "the package's own world has a revision"
+    return revision
+
+
+def _presets(path: Path, table: Mapping[str, Any]) -> tuple[dict[str, Preset], dict[str, float]]:
+    presets: dict[str, Preset] = {}
+    strengths: dict[str, float] = {}
+    kinds: dict[str, type[Preset]] = {"serving": ServingSettings, "hosted": HostedSettings}
+    for group, kind in kinds.items():
+        tables = _table(path, group, table)
+        for name in tables:
+            where = f"{group}.{name}"
+            if name in presets:
+                raise ConfigError(
+                    f"{path} [{where}]: expected a name of its own, found {name!r} in [serving] "
+                    "too; rename one"
+                )
+            own = dict(_table(path, name, tables))
+            strengths[name] = _strength(path, where, own)
+            presets[name] = _read(path, where, kind, own)
+    if not presets:
+        raise ConfigError(
+            f"{path}: expected at least one preset, a table [serving.NAME] or [hosted.NAME], "
+            "found none; add one"
+        )
+    return presets, strengths
+
+
+def _strength(path: Path, where: str, own: dict[str, Any]) -> float:
+    """Takes the strength out of a preset's table."""
+    strength = own.pop(STRENGTH, None)
+    if isinstance(strength, bool) or not isinstance(strength, int | float) or not strength > 0:
+        raise ConfigError(
+            f"{path} [{where}]: expected strength, a number above 0 (1 = as [reader] says), "
+            f"found {strength!r}"
+        )
+    return float(strength)
+
+
 def _table(path: Path, name: str, parent: Mapping[str, Any]) -> Mapping[str, Any]:
     found = parent.get(name)
     if not isinstance(found, dict):
         raise ConfigError(f"{path}: expected a table [{name}], found {found!r}; add it")
     return found
+
+
+def _read_each(
+    path: Path, group: str, kind: type[S], table: Mapping[str, Any]
+) -> Iterable[tuple[str, S]]:
+    tables = _table(path, group, table)
+    for name in tables:
+        yield name, _read(path, f"{group}.{name}", kind, _table(path, name, tables))
 
 
 def _read(path: Path, where: str, kind: type[S], table: Mapping[str, Any]) -> S:

@@ -274,7 +274,7 @@ def test_needs_are_what_the_stages_may_spend() -> None:
     assert rollout.needs(item, ctx.pool) == Needs(metric_calls=3)
     assert propose.needs(rolled, ctx.pool) == Needs(proposals=1)
     assert screen.needs(rolled, ctx.pool) == Needs(metric_calls=3)
-    assert evaluate.needs(rolled, ctx.pool) == Needs(metric_calls=6)
+    assert evaluate.needs(rolled, ctx.pool) == Needs(shared=6)
     assert [stage.counts for stage in workflow.stages] == [None, "proposed", "screened", "swept"]
 
 
@@ -345,8 +345,8 @@ def test_a_due_merge_goes_straight_to_the_gate_and_uses_up_one() -> None:
     assert pool_of(ctx).state["merge.due"] == 0
     assert workflow.artifact(item) == Artifact({"a": "1", "b": "2"})
     _, _, screen, evaluate = workflow.stages
-    assert screen.needs(item, ctx.pool) == Needs(metric_calls=5)
-    assert evaluate.needs(item, ctx.pool) == Needs(metric_calls=1)
+    assert screen.needs(item, ctx.pool) == Needs(shared=5)
+    assert evaluate.needs(item, ctx.pool) == Needs(shared=1)
     result = run_stages(workflow, item, ctx, "screen")
     assert isinstance(result, Item)
     assert [(e.split, e.fresh, len(e.example_ids)) for e in ctx.evaluations] == [

@@ -75,7 +75,7 @@ class GEPAWorkflow(Workflow[Step]):
         """Returns what the seed's validation and one whole step need."""
         n_val, n = len(self.setup.val_ids), self.config.minibatch
         why = f"{n_val} for the seed on val, 2 x {n} and {n_val} for one step"
-        return Minimum(metric_calls=2 * n_val + 2 * n, proposals=1, why=why)
+        return Minimum(metric_calls=2 * n, shared=2 * n_val, proposals=1, why=why)
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""
@@ -174,12 +174,14 @@ class GEPAWorkflow(Workflow[Step]):
 
     def _sweeps(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0
-        return Needs(metric_calls=len(self.setup.val_ids) - n_known)
+        return Needs(shared=len(self.setup.val_ids) - n_known)
 
 
 def _runs_examples(item: Item[Step], pool: Pool) -> Needs:
     """A rollout runs the parent; a screen runs the child, and after a repair its new parent too."""
     step = item.payload
+    if step.split == "val":
+        return Needs(shared=len(step.examples))
     return Needs(metric_calls=len(step.examples) + (len(_missing(step)) if step.child else 0))
 
 

@@ -1,26 +1,98 @@
-"""Score: the share of an example's constraints that an answer meets, with feedback on each."""
+"""Scoring: how many of an example's constraints an answer meets, and what to say about each.
 
-from collections.abc import Mapping
+Strict scoring takes the answer as it is. Loose scoring (Zhou 2023, section 2.2) forgives frames
+and emphasis: a constraint is met if the answer meets it as it is, without its first line, without
+its last one, without both, or any of these without asterisks. An empty answer meets nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from flashevolve.errors import DataError, nearest
-from flashevolve.workloads.instructions.checkers import CHECKERS, check
+from flashevolve.workloads.instructions.layout import Constraint, constraints
+from flashevolve.workloads.instructions.text import normalized
+from flashevolve.workloads.instructions.verdict import Verdict
+
+EMPTY = "The answer must not be empty; it is."
+PROBE = "a short answer, written in two sentences. it has all that a checker looks at."
+"""Holds words, sentences and a language, so that checking it needs whatever an answer may need."""
 
 
-def score(example: Mapping[str, Any], output: str) -> tuple[float, str]:
-    """Returns the share of constraints met, in [0, 1], and one feedback sentence per constraint.
+@dataclass(frozen=True)
+class Scoring:
+    """A way of scoring; called with an example and an output, it returns score and feedback."""
 
-    Raises `DataError` if the example has no constraints or one of an unknown kind.
-    """
-    constraints = example["constraints"]
-    if not constraints:
-        raise DataError(f"an example needs at least one constraint, {example.get('id')!r} has none")
-    for constraint in constraints:
-        if constraint["kind"] not in CHECKERS:
-            raise DataError(
-                f"expected a known kind of constraint, found {constraint['kind']!r} in example "
-                f"{example.get('id')!r}.{nearest(constraint['kind'], CHECKERS)}"
-            )
-    verdicts = [check(str(output), constraint) for constraint in constraints]
-    share = sum(v.passed for v in verdicts) / len(verdicts)
-    return share, " ".join(v.feedback for v in verdicts)
+    loose: bool = False
+    """Whether frames and emphasis are forgiven."""
+    whole: bool = False
+    """Whether one missed constraint makes the score 0; else it is the share of those met."""
+
+    def __call__(self, example: Mapping[str, Any], output: Any) -> tuple[float, str]:
+        """Returns a score in [0, 1] and one feedback sentence per constraint.
+
+        Raises `DataError` if the example is not laid out as `layout` says.
+        """
+        found = verdicts(example, output, loose=self.loose)
+        n_met = sum(verdict.passed for verdict in found)
+        score = float(n_met == len(found)) if self.whole else n_met / len(found)
+        # Two constraints may have the same to say.
+        return score, " ".join(dict.fromkeys(verdict.feedback for verdict in found))
+
+    def check_examples(self, examples: Iterable[Mapping[str, Any]]) -> None:
+        """Raises `DataError` for the first example that could not be scored.
+
+        Raises `ConfigError` if a package is missing that the examples' checkers need.
+        """
+        tried: set[str] = set()
+        for example in examples:
+            for constraint in constraints(example, _place(example)):
+                if constraint.id not in tried:
+                    constraint.checker(PROBE, **constraint.values)
+                    tried.add(constraint.id)
+
+
+score = Scoring()
+"""The share of constraints met."""
+score_loose = Scoring(loose=True)
+"""The share of constraints met by some variant of the answer."""
+score_whole = Scoring(whole=True)
+"""1 if all constraints are met: prompt-level accuracy."""
+score_whole_loose = Scoring(loose=True, whole=True)
+"""1 if each constraint is met by some variant of the answer."""
+
+
+def verdicts(example: Mapping[str, Any], output: Any, *, loose: bool = False) -> list[Verdict]:
+    """Returns one verdict per constraint, in order. Raises `DataError` for a wrong example."""
+    answer = "" if output is None else normalized(str(output))
+    return [check(answer, constraint, loose=loose) for constraint in constraints(example)]
+
+
+def check(answer: str, constraint: Constraint, *, loose: bool = False) -> Verdict:
+    """Returns the verdict on one constraint; the feedback is always about the answer itself."""
+    strict = _strict(answer, constraint)
+    if strict.passed or not loose:
+        return strict
+    met = (_strict(variant, constraint) for variant in variants(answer)[1:])
+    return next((verdict for verdict in met if verdict.passed), strict)
+
+
+def variants(answer: str) -> list[str]:
+    """Returns the answer and what loose scoring takes for it as well."""
+    lines = answer.split("\n")
+    shorter = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
+    texts = [answer, *shorter]
+    return list(dict.fromkeys([*texts, *(text.replace("*", "") for text in texts)]))
+
+
+def _strict(answer: str, constraint: Constraint) -> Verdict:
+    if not answer.strip():
+        return Verdict(False, EMPTY)
+    return constraint.checker(answer, **constraint.values)
+
+
+def _place(example: Mapping[str, Any]) -> str | None:
+    place = getattr(example, "place", "")
+    key = example.get("key")
+    if not place:
+        return None
+    return place if key is None else f"{place} (key {key!r})"

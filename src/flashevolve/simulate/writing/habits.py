@@ -1,0 +1,79 @@
+"""Habits: what most writers do where neither request nor advice says.
+
+They are fixed here, before and independently of any task, and drawn with these weights.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from flashevolve.simulate.attention import Dice
+
+T = TypeVar("T")
+Options = Sequence[tuple[T, float]]
+
+MARKERS: Options[str] = (("- ", 0.4), ("* ", 0.25), ("• ", 0.2), ("+ ", 0.15))
+TITLES: Options[tuple[str, str]] = (
+    (("# ", ""), 0.4), (("Title: ", ""), 0.25), (("**", "**"), 0.25), (("<<", ">>"), 0.1)
+)  # fmt: skip
+HEADINGS: Options[tuple[str, str]] = (
+    (("## ", ""), 0.35), (("# ", ""), 0.2), (("### ", ""), 0.2), (("**", "**"), 0.25)
+)  # fmt: skip
+PLACEHOLDERS: Options[tuple[str, str]] = (
+    (("[", "]"), 0.4), (("<", ">"), 0.25), (("{", "}"), 0.25), (("__", "__"), 0.1)
+)  # fmt: skip
+HIGHLIGHTS: Options[tuple[str, str]] = (
+    (("**", "**"), 0.25), (("*", "*"), 0.2), (("_", "_"), 0.25), (("==", "=="), 0.3)
+)  # fmt: skip
+BOLDS: Options[tuple[str, str]] = (
+    (("**", "**"), 0.5),
+    (("__", "__"), 0.25),
+    (("<b>", "</b>"), 0.25),
+)
+SECTIONS: Options[str] = (("Section", 0.35), ("Part", 0.25), ("##", 0.25), ("SECTION", 0.15))
+NUMBERS: Options[str] = ((". ", 0.7), (") ", 0.3))
+NUMBER_STYLES: Options[str] = (("digits", 0.6), ("words", 0.4))
+POSTSCRIPTS: Options[str] = (("PS:", 0.4), ("P.S.", 0.35), ("Postscript:", 0.25))
+SIGNATURES: Options[str] = (("", 0.35), ("-- ", 0.2), ("- ", 0.2), ("Yours truly ", 0.25))
+SEPARATORS: Options[str] = (("", 0.5), ("---", 0.2), ("***", 0.3))
+VARIANT_SEPARATORS: Options[str] = (("", 0.35), ("---", 0.35), ("***", 0.2), ("******", 0.1))
+COPY_SEPARATORS: Options[str] = (("", 0.5), ("---", 0.25), ("***", 0.25))
+LINE_PREFIXES: Options[str] = (("> ", 0.6), ("", 0.4))
+FENCES: Options[str] = (("```", 0.65), ("~~~", 0.1), ("    ", 0.25))
+TAGS: Options[tuple[str, str]] = ((("<", ">"), 0.6), (("[", "]"), 0.25), (("#", ""), 0.15))
+TABLES: Options[str] = (("markdown", 0.6), ("tabs", 0.4))
+HASHTAG_PLACES: Options[str] = (("last line", 0.5), ("last sentence", 0.5))
+REPEATS: Options[str] = (("exact", 0.45), ("quoted", 0.3), ("announced", 0.25))
+CHOICES: Options[str] = (
+    ("Yes.", 0.35), ("No.", 0.15), ("Maybe.", 0.2), ("My answer is yes.", 0.3)
+)  # fmt: skip
+JSON_KEYS: Options[str] = (("text", 0.35), ("response", 0.3), ("answer", 0.35))
+QUOTES: Options[tuple[str, str]] = ((('"', '"'), 0.5), (("“", "”"), 0.35), (("'", "'"), 0.15))
+ASIDES: Options[tuple[str, str]] = ((("(", ")"), 0.5), (("- ", " -"), 0.3), (("[", "]"), 0.2))
+JSON_STYLES: Options[str] = (("bare", 0.5), ("fenced", 0.2), ("announced", 0.3))
+TITLE_CASES: Options[str] = (("all", 0.45), ("small words small", 0.55))
+OPENING_CASES: Options[str] = (("word", 0.5), ("letter", 0.25), ("two words", 0.25))
+ENDINGS: Options[str] = (
+    ("plain", 0.3), ("full stop", 0.2), ("own line", 0.35), ("remark after", 0.15)
+)  # fmt: skip
+COMMA_SUBSTITUTES: Options[str] = ((";", 0.65), ("", 0.35))
+KEYWORD_TIMES: Options[int] = ((1, 0.65), (2, 0.35))
+COMMAS: Options[str] = ((",", 0.9), ("", 0.1))
+N_SENTENCES: Options[int] = ((3, 0.25), (4, 0.5), (5, 0.25))
+STAIRS: Options[int] = ((1, 0.5), (2, 0.3), (4, 0.2))
+"""Spaces by which a writer indents."""
+
+
+class Habits:
+    """The habits of one writer in one answer."""
+
+    def __init__(self, dice: Dice) -> None:
+        self._dice = dice
+        self._known: dict[str, Any] = {}  # values of any of the types above
+
+    def pick(self, name: str, options: Options[T]) -> T:
+        """Returns one option, the same whenever one answer asks."""
+        if name not in self._known:
+            index = self._dice.pick(f"habit {name}", [weight for _, weight in options])
+            self._known[name] = options[index][0]
+        known: T = self._known[name]
+        return known

@@ -1,0 +1,35 @@
+"""Registry: the built-in tasks that a configuration can name.
+
+A task brings its own scoring and says how its examples are laid out. Nothing of it is imported
+before it is used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_INSTRUCTIONS = "flashevolve.workloads.instructions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """One built-in task, or one way of scoring it."""
+
+    score: str
+    """module:name of its score function."""
+    input: str = "input"
+    """Field of an example that is the user message, unless `task.input` names another."""
+    id: str = "id"
+    """Field that names an example, unless `data.id` names another."""
+
+
+def _instructions(score: str) -> Workload:
+    return Workload(score=f"{_INSTRUCTIONS}:{score}", input="prompt", id="key")
+
+
+WORKLOADS: Mapping[str, Workload] = {
+    "instructions": _instructions("score"),
+    "instructions-loose": _instructions("score_loose"),
+    "instructions-whole": _instructions("score_whole"),
+    "instructions-whole-loose": _instructions("score_whole_loose"),
+}
+"""`task.workload` -> the task."""

@@ -1,0 +1,112 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flashevolve.cli.main import invoke
+from flashevolve.config import dump, resolve
+from flashevolve.data.metrics import score_function
+from flashevolve.errors import DataError
+from flashevolve.prepare import prepare
+from flashevolve.task import ChecksExamples
+from flashevolve.workloads.instructions import (
+    score,
+    score_loose,
+    score_whole,
+    score_whole_loose,
+)
+from flashevolve.workloads.registry import WORKLOADS
+
+SCORES = {
+    "instructions": score,
+    "instructions-loose": score_loose,
+    "instructions-whole": score_whole,
+    "instructions-whole-loose": score_whole_loose,
+}
+
+
+def row(key: int, name: str = "punctuation:no_comma", **values: Any) -> dict[str, Any]:
+    """One line of the public layout."""
+    return {
+        "key": key,
+        "prompt": f"Write poem {key}.",
+        "instruction_id_list": [name],
+        "kwargs": [{"num_bullets": None, **values}],
+    }
+
+
+def tree(folder: Path, workload: str = "instructions", *more: dict[str, Any]) -> dict[str, Any]:
+    """A configuration that names neither the input nor the id of its examples."""
+    for split, first in (("train", 1000), ("val", 2000)):
+        rows = [row(first), row(first + 1), *(more if split == "val" else ())]
+        text = "".join(json.dumps(r) + "\n" for r in rows)
+        (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
+    return {
+        "artifact": {"system": "Answer."},
+        "task": {"workload": workload},
+        "data": {"train": str(folder / "train.jsonl"), "val": str(folder / "val.jsonl")},
+        "model": {"name": "sim/h100-qwen3-8b"},
+        "budget": {"metric_calls": 100},
+    }
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_workload_scores_and_knows_how_its_examples_are_laid_out(
+    name: str, tmp_path: Path
+) -> None:
+    plan = prepare(resolve(tree(tmp_path, name)))
+    assert plan.task.score is SCORES[name]
+    assert isinstance(plan.task.score, ChecksExamples)
+    assert plan.task.input == "prompt"
+    assert [e.id for e in plan.splits.train] == ["1000", "1001"]
+
+
+def test_every_workload_is_reached_by_its_name() -> None:
+    assert WORKLOADS.keys() == SCORES.keys()
+
+
+def test_fields_that_a_configuration_names_win_over_the_workload_s() -> None:
+    named = {"task": {"workload": "instructions", "input": "q"}, "data": {"id": "n"}}
+    settings = resolve(named)
+    assert (settings.task.input, settings.data.id) == ("q", "n")
+    assert resolve(dump(settings)) == settings
+
+
+def test_without_a_workload_the_fields_have_their_usual_names() -> None:
+    settings = resolve({"task": {"metric": "exact"}})
+    assert (settings.task.input, settings.data.id) == ("input", "id")
+
+
+def test_a_wrong_example_stops_a_run_before_it_begins(tmp_path: Path) -> None:
+    wrong = row(7, "detectable_format:number_bullet_lists", num_bulets=3)
+    with pytest.raises(
+        DataError,
+        match=r"^data\.val: .*val\.jsonl, line 3 \(key 7\): expected in kwargs\[0\] of "
+        r"detectable_format:number_bullet_lists nothing but num_bullets, found 'num_bulets'\. "
+        r"Did you mean 'num_bullets'\?$",
+    ):
+        prepare(resolve(tree(tmp_path, "instructions", wrong)))
+
+
+def test_the_doctor_finds_a_wrong_example(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree(tmp_path, "instructions", row(7, "punctuation:no_coma"))
+    config = tmp_path / "run.toml"
+    config.write_text(
+        '[artifact]\nsystem = "Answer."\n[task]\nworkload = "instructions"\n[data]\n'
+        'train = "train.jsonl"\nval = "val.jsonl"\n[model]\nname = "sim/h100-qwen3-8b"\n'
+        "[budget]\nmetric_calls = 100\n",
+        encoding="utf-8",
+    )
+    assert invoke(["doctor", str(config), "--offline"]) == 2
+    found = " ".join(capsys.readouterr().out.split())
+    assert "line 3 (key 7): expected a known instruction" in found
+    assert "Did you mean 'punctuation:no_comma'?" in found
+
+
+def test_a_workload_s_score_takes_an_example_and_an_output(tmp_path: Path) -> None:
+    settings = resolve(tree(tmp_path, "instructions-loose"))
+    scored: Any = score_function(settings.task)(row(1), "a, b\nc")
+    assert scored == (1.0, "Its punctuation is fine.")
