@@ -142,7 +142,7 @@ def _mean_of_children(feedback_of: str, n: int = 40) -> float:
             said = "" if feedback_of == "none" else score(source, answer(SEED, source, k))[1]
             shown.append((example, answer(SEED, example, k), said))
         reply = CAREFUL.answer([user(reflection_prompt(SEED, shown))], random.Random(k))
-        means.append(mean(fenced(reply), DATA["test"][:60]))
+        means.append(mean(fenced(reply), DATA["test"][:60], k))
     return fmean(means)
 
 

@@ -73,7 +73,7 @@ def understand(said: Statement) -> Reading:
         for part in _GRAMMAR
         for demand in part(clause)
     ]
-    creating = bool(_CREATING.match(text)) and not _GENERIC.search(said.normal)
+    creating = bool(_CREATING.match(text)) and not _GENERIC.search(text)
     words = frozenset(condition.split())
     topics = words & said.stems
     return Reading(tuple(dict.fromkeys(demands)), topics, creating)

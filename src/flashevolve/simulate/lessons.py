@@ -45,6 +45,8 @@ _FAILURE = re.compile(
     rf"(?i)\b(?:{_DUTY}|missing|wrong|not|no|fail\w*|incorrect|instead|lacks?|too|violat\w*)\b"
 )
 _CLAUSES = re.compile(r";\s+|,?\s+but\s+|,\s+(?:while|whereas)\s+|\s+[-–—]\s+")
+_MARKED = re.compile(r"\W+(\w.*?)\W*")
+"""A literal that stands between marks."""
 RELATED = 0.2
 """Least relatedness of feedback and request at which a reader sees what the feedback is about."""
 ASKS_THE_SAME = 0.5
@@ -147,6 +149,9 @@ def _lesson(sentence: Statement, asked: Sequence[Statement]) -> Lesson | None:
     numbers = {n for a in asked for n in a.numbers}
     own = [one for one in sentence.literals if one[:1].isalnum() and one.lower() in given]
     own += [n for n in rule.numbers if n in numbers]
+    named = {one.strip().lower() for a in asked for one in a.literals}
+    marked = (_MARKED.fullmatch(one) for one in sentence.literals)
+    own += [match[1] for match in marked if match and match[1].lower() in named]
     shared = sentence.stems & near.stems
     about = _words_about(near, shared or near.stems)
     if not about:
@@ -179,7 +184,9 @@ def _generalise(lesson: Lesson) -> str:
             bound = r"(?:exactly |at least |at most |no more than |no fewer than )?"
             said = re.sub(rf"(?i)\b{bound}{own}\b", "the requested number of", said)
         else:
-            said = re.sub(rf"""\s*["'“`]{re.escape(own)}["'”`]""", "", said, flags=re.IGNORECASE)
+            bare = re.sub(rf"""\s*["'“`]{re.escape(own)}["'”`]""", "", said, flags=re.IGNORECASE)
+            # What stands inside of marks leaves its place to any name: "-- Ann" is "-- name".
+            said = bare if bare != said else re.sub(rf"(?<!\w){re.escape(own)}(?!\w)", "name", said)
     return said
 
 

@@ -96,6 +96,10 @@ class Statement:
     stems: frozenset[str]
     """What it is about: stems without stop words and numbers."""
 
+    def __hash__(self) -> int:
+        # Statements are keys of several memos; the hash of a text is computed once.
+        return hash(self.text)
+
     @property
     def numbers(self) -> tuple[str, ...]:
         """The numbers in it, as digits."""

@@ -112,7 +112,7 @@ PHRASES = _patterns(
     ),
     (r"\b(?:two|both) copies\b", "2 copies"),
     (r"\bset off by\b|\bdivided by\b|\bset apart\b", "separate"),
-    (r"\btwice\b", "2 times twice"),
+    (r"(?<!times )\btwice\b", "2 times twice"),
     (r"\bthrice\b", "3 times"),
 )
 """Phrases of one meaning -> the word that stands for it."""
@@ -128,7 +128,8 @@ THESAURUS = {
     "first": "first",
     "end": "end finish close conclude",
     "last": "last final",
-    "avoid": "avoid without omit skip free refrain forbid forbidden ban banned neither nor never not no",
+    "avoid": """avoid without omit skip free refrain forbid forbidden ban banned neither nor never
+    not no""",
     "include": "include mention contain feature appear occur hold",
     "separate": "separate separator divide divider split between",
     "wrap": "wrap enclose surround whole entire inside everything complete",
@@ -174,7 +175,9 @@ THESAURUS = {
 }
 """The word that stands for others -> those, itself included."""
 
-KEPT = frozenset(
+LANGUAGES = frozenset(words_of("english german french spanish italian portuguese dutch"))
+
+KEPT = LANGUAGES | frozenset(
     words_of(
         """atleast atmost exactly morethan lessthan multiple numbered lowercase uppercase titlecase
         quotes quoteblock questionmark exclamationmark codeblock parenthesis verbatim blankline
@@ -231,5 +234,3 @@ ORDINALS = {
         words_of("second third fourth fifth sixth seventh eighth ninth tenth"), start=2
     )
 }
-
-LANGUAGES = frozenset(words_of("english german french spanish italian portuguese dutch"))

@@ -33,7 +33,7 @@ PARTS = words_of(
 """Parts of a text that have a look of their own."""
 UNITS = words_of("word letter sentence paragraph line")
 """Parts that every text has."""
-_PLACES = frozenset(words_of("start end last first phrase repeat task request prompt"))
+_PLACES = frozenset(words_of("start end last first phrase repeat task"))
 """What else a condition may name that the rest then speaks about."""
 
 LITERAL = re.compile(r"@(\d+)")
@@ -118,7 +118,9 @@ class Clause:
         return bool(
             re.search(rf"\b(?:every|avoid) (?:(?!nth\d)[a-z]+ )?{unit}\b", self.text)
             or re.match(
-                rf"(?:let |the |make |have |all )?{unit} (?:must|should|start|end|need)", self.text
+                rf"(?:let |the |mak |hav )?{unit} (?:(?:of|in) (?:a|an|the|your) [a-z]+ )?"
+                r"(?:must|should|start|end|need)\b",
+                self.text,
             )
         )
 

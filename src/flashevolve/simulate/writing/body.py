@@ -58,7 +58,7 @@ class Body:
         self._take_places()
         self._insert()
         self._spell()
-        ornament(self._plan, self.sentences, self._next_place, self._habits, self._rng)
+        ornament(self._plan, self.sentences, self._next_word, self._habits, self._rng)
         self._punctuate()
         return self.sentences
 
@@ -103,6 +103,13 @@ class Body:
         for places in rounds:
             self._rng.shuffle(places)
         self._places = [place for places in reversed(rounds) for place in places]
+        self._others = [
+            (one, at)
+            for one in self.sentences
+            for at in range(1, len(one.words) - 1)
+            if at not in one.nouns
+        ]
+        self._rng.shuffle(self._others)
 
     def _next_place(self) -> tuple[Sentence, int]:
         """Returns a sentence and a position in it; a sentence grows if no place is left."""
@@ -113,6 +120,12 @@ class Body:
             ["and", self.picker.words.determiners[0], self.picker.pick(self.picker.words.nouns)]
         )
         return one, len(one.words) - 1
+
+    def _next_word(self) -> tuple[Sentence, int]:
+        """Returns a place, or else any other word that no place was made of."""
+        if not self._places and self._others:
+            return self._others.pop()
+        return self._next_place()
 
     def _insert(self) -> None:
         """Puts in what must occur."""
