@@ -51,6 +51,8 @@ bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
 	$(BIN)/python benchmarks/http_client.py
 	$(BIN)/python benchmarks/real_http.py
 	$(BIN)/python benchmarks/virtual_time.py
+	$(BIN)/python benchmarks/footprint.py
+	$(BIN)/python benchmarks/throughput.py
 
 lock:  ## refresh requirements.lock (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock

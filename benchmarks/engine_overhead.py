@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import ClassVar, ParamSpec, TypeVar
 from unittest.mock import patch
 
 from harness import CountingStore, NumberedModel, examples, score, session_of

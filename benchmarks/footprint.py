@@ -55,12 +55,9 @@ class Scale:
             self._compare(mark)
 
     def _show(self, mark: int) -> None:
-        state = self._state
-        print(
-            f"{mark:>8} calls: RSS {self.rss_mb[mark]:6.1f} MB, {len(gc.get_objects()):>7} objects, "
-            f"{len(state.pool.candidates):>5} candidates, {len(state.in_flight)} items in flight",
-            flush=True,
-        )
+        n_objects, n_candidates = len(gc.get_objects()), len(self._state.pool.candidates)
+        print(f"{mark:>8} calls: RSS {self.rss_mb[mark]:6.1f} MB, {n_objects:>7} objects, ", end="")
+        print(f"{n_candidates:>5} candidates, {len(self._state.in_flight)} items", flush=True)
 
     def _compare(self, mark: int) -> None:
         now = tracemalloc.take_snapshot()
@@ -102,7 +99,9 @@ def main() -> None:
     first, last = MARKS[1], max(scale.rss_mb)
     grown = scale.rss_mb[last] / scale.rss_mb[first] - 1
     per_call = (scale.rss_mb[last] - scale.rss_mb[first]) * 1e6 / (last - first)
-    print(f"from {first} to {last} calls: RSS {grown:+.1%}, {per_call:.0f} bytes per call; ", end="")
+    print(
+        f"from {first} to {last} calls: RSS {grown:+.1%}, {per_call:.0f} bytes per call; ", end=""
+    )
     print(f"aim: at most {AIM:+.0%}: {'met' if grown <= AIM else 'MISSED'}")
 
 

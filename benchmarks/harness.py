@@ -114,9 +114,7 @@ def session_of(
     return Session(_plan(workflow, task, seed, model), store, state, encode, store)
 
 
-def _plan(
-    workflow: Workflow[Any], task: Task, seed: Artifact, model: NumberedModel
-) -> Plan:
+def _plan(workflow: Workflow[Any], task: Task, seed: Artifact, model: NumberedModel) -> Plan:
     def endpoints(report: Any) -> Mapping[str, Sequence[Endpoint]]:
         price = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0)
         limiter = Limiter("numbered", IN_FLIGHT, IN_FLIGHT, report)

@@ -4,7 +4,7 @@
 
 It prints its base URL, serves until its standard input ends, and then prints as JSON what it saw:
 every `SAMPLE_S` the seconds since it began, the requests that it held and those it had answered.
-It reads nothing of a request but its length, so a client in another process is all that is measured.
+It reads nothing of a request but its length, so that the client in another process is what counts.
 """
 
 import argparse

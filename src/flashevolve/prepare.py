@@ -202,8 +202,8 @@ def prepare(
         input=settings.task.input if run is None else None,
     )
     workflow = settings.options.workflow(setup)
-    _check(settings, splits, task, workflow)
     world = _world(settings)
+    _check(settings, splits, task, workflow)
     prices = _prices(settings)
     return Prepared(
         settings=settings,

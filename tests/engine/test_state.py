@@ -13,7 +13,7 @@ from flashevolve.policies.staleness import Policy
 from flashevolve.pools.head import HeadPool
 from tests.engine.test_properties import SLOW, benches, run
 from tests.fakes.runs import Bench
-from tests.fakes.workflows import Reduction
+from tests.fakes.workflows import Deltas, Reduction
 
 
 def empty(bench: Bench) -> tuple[RunState, Any]:
@@ -73,6 +73,21 @@ def test_a_dump_does_not_change_when_the_run_goes_on() -> None:
     for record in bench.store.records[half:]:
         state.apply(record)
     assert json.dumps(dumped) == frozen
+
+
+def test_updates_stay_while_an_item_in_flight_may_have_missed_them() -> None:
+    bench = Bench(lambda setup: Deltas(setup, 30))
+    bench.run()
+    state, _ = empty(bench)
+    bumped: list[int] = []
+    for record in bench.store.records:
+        state.apply(record)
+        if isinstance(record.event, ev.PoolChanged) and record.event.bumped:
+            bumped.append(record.event.version)
+        for flight in state.in_flight.values():
+            missed = [version for version in bumped if version > flight.item.version]
+            assert [u.version for u in state.updates if u.version > flight.item.version] == missed
+    assert len(state.updates) < len(bumped)
 
 
 def record(seq: int, event: ev.Event) -> ev.Record:

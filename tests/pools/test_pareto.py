@@ -120,6 +120,12 @@ def test_a_dumped_pool_loads_into_the_same_pool(history: list[dict[str, float]])
     assert_same(loaded, pool)
 
 
+def test_a_pool_dumped_by_an_older_version_loads() -> None:
+    pool = filled({"a": 1.0, "b": 0.5}, {"b": 0.75})
+    ops = [op({"a": 1.0, "b": 0.5}, "text 1"), op({"b": 0.75}, "text 2")]
+    assert_same(ParetoPool.load({"version": 2, "ops": ops}), pool)
+
+
 @given(histories)
 def test_one_transaction_folds_to_the_same_state_as_many(history: list[dict[str, float]]) -> None:
     at_once = ParetoPool()

@@ -173,6 +173,8 @@ def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
             "sequence_s = -1",
             r"t_per_sequence_s must not be negative, got -1",
         ),
+        ("sequence_s = 0.25", "sequence_s = nan", r"a number for t_per_sequence_s, found nan"),
+        ("strength = 1.0", "strength = inf", r"expected strength, a number above 0 .*, found inf"),
         ("[serving.tiny]", "[serving", r"expected a readable TOML file"),
         ("[serving.tiny]", "[lengths.serving]", r"expected a table \[serving\], found None"),
         ("[serving.tiny]", "[reader.tiny]", r"expected a table \[serving\], found None"),

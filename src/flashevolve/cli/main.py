@@ -4,6 +4,7 @@ A subcommand's module is imported when it is run, so that `--help` costs nothing
 is one line on stderr; only our own bugs show a traceback.
 """
 
+import gc
 import io
 import sys
 from collections.abc import Sequence
@@ -94,8 +95,15 @@ def invoke(arguments: Sequence[str]) -> int:
         return INTERRUPTED
 
 
+FULL_COLLECTIONS_EVERY = 100
+"""Garbage collections of all objects come ten times as seldom as by default: a run with thousands
+of requests in flight has hundreds of thousands of living objects and makes next to no cycles, and
+looking through them was a fifth of its CPU time. Only here, where the process is ours."""
+
+
 def main() -> NoReturn:
     """Runs the command line and ends the process."""
+    gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTIONS_EVERY)
     for stream in (sys.stdout, sys.stderr):
         # A text that the terminal's encoding lacks must not end a run.
         if isinstance(stream, io.TextIOWrapper):

@@ -148,6 +148,7 @@ class CallService:
         call = _NewCall(origin, key, role, endpoint, request, data, content)
         if self._reuse is not None and (answer := self._reuse(content)) is not None:
             return self._take_over(call, answer)
+
         async def attempt(n: int) -> Reply:
             return await self._attempt(call, n)
 

@@ -1,8 +1,8 @@
 """Retries: what to do with a request that may succeed the next time.
 
 Bounded in attempts and in time; each wait is drawn from the generator that `new_rng` gives, so the
-same failures give the same waits. A 429 costs no attempt, only the time that is slept after it: how fast
-an account may go is the limiter's business, and no fault of the request. The last error leaves
+same failures give the same waits. A 429 costs no attempt, only the time that is slept after it: how
+fast an account may go is the limiter's business, and no fault of the request. The last error leaves
 unchanged. Time is the running loop's. The attempt takes and returns its slot itself, so that none
 is held while asleep.
 """

@@ -15,6 +15,7 @@ from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.policies.selection import Fronts, front_weights
 from flashevolve.pools.pool import Op, Pool
+from flashevolve.pools.rows import ScoreRow
 
 Ops = tuple[dict[str, Any], ...]
 """Operations of one selection or commit."""
@@ -55,6 +56,8 @@ class ParetoPool:
         self._tops: dict[str, float] = {}
         self._best: Candidate | None = None
         self._weights: dict[int, int] | None = None
+        self._last_row: ScoreRow | None = None
+        """Of the candidate inserted last; the next one shares its ids."""
 
     @property
     def version(self) -> int:
@@ -146,18 +149,19 @@ class ParetoPool:
         self._version = version
 
     def _insert(self, op: Op) -> None:
-        scores = op["scores"]
+        row = ScoreRow(op["scores"], like=self._last_row)
         candidate = Candidate(
             id=self.next_id,
             artifact=Artifact(op["artifact"]),
             parents=tuple(op["parents"]),
-            scores={example: float(scores[example]) for example in sorted(scores)},
+            scores=row,
             ticket=op["ticket"],
         )
         if unknown := [p for p in candidate.parents if p not in self._candidates]:
             raise ValueError(
                 f"expected parents among candidates 0 to {self.next_id - 1}, got {unknown}"
             )
+        self._last_row = row
         self._candidates[candidate.id] = candidate
         self._means[candidate.id] = candidate.mean
         self._ancestors[candidate.id] = frozenset(candidate.parents).union(
@@ -183,19 +187,30 @@ class ParetoPool:
         self._weights = None
 
     def dump(self) -> dict[str, Any]:
-        """Returns the whole state as JSON-serialisable data: the operations that rebuild it."""
-        inserts = [
-            insert(c.artifact, parents=c.parents, scores=c.scores, ticket=c.ticket)
-            for c in self._candidates.values()
-        ]
+        """Returns the whole state as JSON-serialisable data: the operations that rebuild it.
+
+        Scores are rows over `examples`, null = not scored: with every candidate's own mapping, the
+        ids would be most of a large state.
+        """
+        examples = list(self._fronts)
+        inserts = []
+        for c in self._candidates.values():
+            op = insert(c.artifact, parents=c.parents, scores={}, ticket=c.ticket)
+            inserts.append({**op, "scores": [c.scores.get(e) for e in examples]})
         sets = [put(key, self._state[key]) for key in sorted(self._state)]
-        return {"version": self._version, "ops": [*inserts, *sets]}
+        return {"version": self._version, "examples": examples, "ops": [*inserts, *sets]}
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Self:
-        """Returns the pool that `dump` described."""
-        pool = cls()
-        pool.apply(state["ops"], version=state["version"])
+        """Returns the pool that `dump` described, this version's or an older one's."""
+        pool, examples = cls(), state.get("examples", ())
+        for op in state["ops"]:
+            row = op.get("scores")
+            if isinstance(row, list):
+                scored = zip(examples, row, strict=True)
+                op = {**op, "scores": {e: score for e, score in scored if score is not None}}
+            pool.apply([op], version=state["version"])
+        pool.apply((), version=state["version"])
         return pool
 
 

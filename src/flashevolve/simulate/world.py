@@ -6,12 +6,13 @@ two different worlds gave is never put side by side: `check_same_world` refuses 
 
 import hashlib
 import json
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.simulate.attention import ReaderParameters
@@ -158,7 +159,7 @@ def _presets(path: Path, table: Mapping[str, Any]) -> tuple[dict[str, Preset], d
 def _strength(path: Path, where: str, own: dict[str, Any]) -> float:
     """Takes the strength out of a preset's table."""
     strength = own.pop(STRENGTH, None)
-    if isinstance(strength, bool) or not isinstance(strength, int | float) or not strength > 0:
+    if not _is_number(strength) or strength <= 0:
         raise ConfigError(
             f"{path} [{where}]: expected strength, a number above 0 (1 = as [reader] says), "
             f"found {strength!r}"
@@ -189,14 +190,18 @@ def _read(path: Path, where: str, kind: type[S], table: Mapping[str, Any]) -> S:
             f"{path} [{where}]: expected a value for {missing[0]}, found none; add it"
         )
     for name, value in table.items():
-        wanted = int if types[name] is int else (int, float)
-        if isinstance(value, bool) or not isinstance(value, wanted):
+        if not (type(value) is int if types[name] is int else _is_number(value)):
             label = "an integer" if types[name] is int else "a number"
             raise ConfigError(f"{path} [{where}]: expected {label} for {name}, found {value!r}")
     try:
         return kind(**table)
     except ValueError as error:
         raise ConfigError(f"{path} [{where}]: {error}") from error
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    """Says whether a value is a finite number; TOML has nan and inf as well."""
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 def _refuse_unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:

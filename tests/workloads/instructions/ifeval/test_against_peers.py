@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from flashevolve.workloads.instructions.ifeval import CHECKERS
@@ -144,6 +144,9 @@ def test_generated_answers_get_the_same_verdict(name: str, data: st.DataObject) 
     near = NEAR.get(name, st.nothing())
     answer = data.draw(ANSWERS | near, label="answer")
     values = {key: data.draw(drawn, label=key) for key, drawn in VALUES.get(name, {}).items()}
+    if name.endswith("nth_paragraph_first_word"):
+        # They draw another paragraph at random where there can be no such one; here it is missed.
+        assume(values["nth_paragraph"] <= values["num_paragraphs"])
     if name.endswith("number_bullet_lists"):
         answer = re.sub(r"^\s*\*$", "", answer, flags=re.MULTILINE)
     if name.endswith("capital_word_frequency"):
