@@ -51,6 +51,7 @@ bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
 	$(BIN)/python benchmarks/http_client.py
 	$(BIN)/python benchmarks/real_http.py
 	$(BIN)/python benchmarks/virtual_time.py
+	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/throughput.py
 
