@@ -29,7 +29,9 @@ def test_signs_may_be_counted_and_described(text: str, signs: tuple[str, ...]) -
         "Brackets of the square kind hold each placeholder.",
         "Brackets that are square hold each placeholder.",
         "The brackets around placeholders are square ones.",
+        "A placeholder sits in brackets, square ones.",
         "Use square-shaped brackets.",
+        "Let [ open and ] close each placeholder.",
         "Use [ and ] for placeholders.",
         "[ comes before a placeholder, and ] after it.",
         "Placeholders stand between [ and ].",
@@ -45,6 +47,7 @@ def test_a_kind_may_follow_its_sign_and_a_sign_may_stand_for_itself(text: str) -
         "A bullet point needs a star and a blank before its text.",
         "In front of every item stands a star.",
         "Begin each item with a star.",
+        "Items are introduced by stars.",
         "A star goes before each item.",
     ],
 )

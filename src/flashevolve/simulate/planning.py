@@ -37,9 +37,16 @@ class Plan:
     """Slot -> value."""
     lists: Mapping[str, tuple[Value, ...]]
     """`ban`, `include` and the like -> values, all of which hold."""
-    task: str = ""
-    """The sentences of the request that say what it is about, as they stand there: who repeats them
-    looks at them again, so that all of them are there and none is misread."""
+    request: Sequence[Statement] = ()
+    """All that the request says, whatever of it was attended to."""
+
+    @property
+    def task(self) -> str:
+        """The sentences of the request that say what it is about, as they stand there.
+
+        Who repeats them looks at them again: all of them are there, and none is misread.
+        """
+        return " ".join(said.text for said in self.request if not understand(said).demands)
 
     def number(self, slot: str) -> int | None:
         """Returns the count in a slot; None if nothing was asked."""
@@ -108,8 +115,7 @@ def make_plan(
             values[slot] = offered[0][0]
         else:
             values[slot] = offered[dice.pick(f"slot {slot}", [w for _, w in offered])][0]
-    task = [said.text for said in whole or request if not understand(said).demands]
-    return Plan(tuple(topic), values, lists, " ".join(task))
+    return Plan(tuple(topic), values, lists, request if whole is None else whole)
 
 
 def _applies(demand: Demand, reading: Reading) -> bool:

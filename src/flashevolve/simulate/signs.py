@@ -69,7 +69,7 @@ SIGNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
 
 _MENTIONED = re.compile(
     r"(^(?=\S+ (?:and|or|comes?|stands?|goes?|marks?|opens?|starts?|begins?|surrounds?)\b)"
-    r"|\b(?:use|take|put|write|set|with|by|in|inside|between|before|after|of|as|and|or|is|are|an?"
+    r"|\b(?:use|take|put|write|set|let|have|has|with|by|in|inside|between|before|after|of|as|and|or|is|are|an?"
     r"|the) )(\[ ?\]|\{ ?\}|[\[\]{}]{1,2}|[()]{1,2}|[|~^=+<]{1,6}|_{1,6})"
     r"(?=[.,;:!?]?(?:\s|$))(?!\s*@)"
 )
@@ -80,7 +80,7 @@ _RENAMED = tuple(
     for pattern, replacement in (
         (
             rf"\b({_NOUN})(?: of (?:the |an? )?(\w+) (?:kind|sort|type|shape|form)s?"
-            rf"| (?:that|which) are (\w+)|, {_LOOK},)",
+            rf"| (?:that|which) are (\w+)|, {_LOOK}(?:,| ones))",
             r"\2\3\4 \1",
         ),
         (
@@ -98,8 +98,8 @@ _RENAMED = tuple(
         ),
         (r"\b((?:goes|stands?|comes|placed) (?:an?|the) )star\b", r"\1asterisk"),
         (
-            r"\b((?:begin|start|open|mark|prefix|lead|introduce)\w* [^.;,]{0,40}?(?:with|by) an? )"
-            r"star\b",
+            r"\b((?:begin|start|open|mark|prefix|lead|introduce)\w* [^.;,]{0,40}?"
+            r"(?:with an?|by|by an?) )stars?\b",
             r"\1asterisk",
         ),
     )
