@@ -180,7 +180,7 @@ def simulated(n_calls: int, n_val: int = 100) -> Parts:
             train=data["train"],
             val=data["val"],
             score=checkers.timed(instructions.score),
-            input="request",
+            input="prompt",
             policy="full",
             models="sim/h100-qwen3-8b",
             budget=fe.Budget(metric_calls=n_calls),

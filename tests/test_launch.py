@@ -293,7 +293,7 @@ def test_an_output_that_json_does_not_know_is_kept_as_its_repr(tmp_path: Path) -
 
 
 def failing_after(n: int, error: Callable[[int], Exception]) -> Callable[..., float]:
-    calls: list[str] = []
+    calls: list[int] = []
 
     def score(example: Mapping[str, Any], output: str) -> float:
         calls.append(1)

@@ -1,6 +1,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from flashevolve.artifact import Artifact
 from flashevolve.engine.evaluation import PROBES, EvaluationService, Place
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.shared import SharedScores
 from flashevolve.engine.state import RunState
 from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode
 from flashevolve.errors import TaskError
@@ -48,7 +50,8 @@ class Rig:
             score=score or (lambda e, o: 1.0),
             replicas=replicas,
         )
-        self.service = EvaluationService(self.task, UserCode(2), log, max_parallel)
+        shared = SharedScores(log.durable, self.store)
+        self.service = EvaluationService(self.task, UserCode(2), log, max_parallel, shared)
 
     def place(self, ticket: int = 1, visit: int = 1, journal: Any = None) -> Place:
         def way(map_key: str, sample: tuple[object, ...]) -> Any:
@@ -504,10 +507,13 @@ def test_a_fresh_evaluation_runs_once_whatever_the_replicas() -> None:
 
 def test_known_replicas_cost_nothing_and_the_missing_ones_are_run() -> None:
     rig = Rig(replicas=3, score=lambda example, output: 0.0)
-    known = {(ARTIFACT.hash, "val", "val-0", n): 1.0 for n in (0, 2)}
-    rig.service.remember(known.items())
-    assert only(virtual(lambda: rig(fresh=False))).score == pytest.approx(2 / 3)
-    assert [e.replica for e in rig.recorded()] == [1]
+    virtual(lambda: rig(fresh=False))
+    first, second, third = (replace(e, score=1.0) for e in rig.recorded())
+    later = Rig(replicas=3, score=lambda example, output: 0.0)
+    later.store.append([first, third], 0.0)
+    later.service.resume()
+    assert only(virtual(lambda: later(fresh=False))).score == pytest.approx(2 / 3)
+    assert [e.replica for e in later.recorded()] == [first.replica, third.replica, second.replica]
 
 
 def test_a_sweep_asked_for_twice_at_once_runs_each_replica_once() -> None:

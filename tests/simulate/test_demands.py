@@ -1,7 +1,14 @@
-import pytest
+import random
 
-from flashevolve.simulate.demands import understand
-from flashevolve.simulate.statements import statement
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flashevolve.simulate.attention import Dice, ReaderParameters
+from flashevolve.simulate.demands import Demand, understand
+from flashevolve.simulate.planning import make_plan
+from flashevolve.simulate.statements import statement, words_of
+from flashevolve.simulate.writing import write
 
 
 def slots(text: str) -> dict[str, object]:
@@ -51,3 +58,28 @@ def test_a_condition_is_not_a_demand() -> None:
 )
 def test_only_an_order_creates_a_part(text: str, creating: bool) -> None:
     assert understand(statement(text)).creating is creating
+
+
+WORDS = st.sampled_from(
+    words_of(
+        """at least 3 exactly fewer than between and 12 words sentences paragraphs bullets the every
+        first second last must start end with not no in bold capitals "fox" "*" "1." letter "q"
+        line before after repeat twice request JSON table title , : ; . when <note> [name] two
+        answers"""
+    )
+)
+
+
+@given(st.lists(WORDS, max_size=25))
+def test_any_words_can_be_understood_and_planned(words: list[str]) -> None:
+    said = statement(" ".join(words))
+    for demand in understand(said).demands:
+        assert demand.slot
+    plan = make_plan([], [said], Dice(random.Random(1), "key", 0), ReaderParameters())
+    assert isinstance(write(plan, Dice(random.Random(1), "key", 0)), str)
+
+
+def test_of_an_endless_statement_the_start_is_understood() -> None:
+    endless = statement("Use at least 3 words and " + "at least 9 words or " * 9_000)
+    assert understand(endless).demands[0] == Demand("atleast word", 3)
+    assert len(understand(endless).demands) < 200

@@ -52,6 +52,10 @@ _CREATING = re.compile(
 """How a statement starts that asks for a part, where another only speaks about it."""
 
 
+MAX_CHARACTERS = 2_000
+"""Of a longer statement the rest is not understood: it is no sentence, and takes long to parse."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """What a statement asks for, and when."""
@@ -66,7 +70,7 @@ class Reading:
 @lru_cache(maxsize=MEMO_SIZE)
 def understand(said: Statement) -> Reading:
     """Returns what a statement asks for."""
-    condition, text = condition_of(said.normal)
+    condition, text = condition_of(said.normal[:MAX_CHARACTERS])
     demands = [
         demand
         for clause in clauses(text, said.literals, condition)

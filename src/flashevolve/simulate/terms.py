@@ -73,6 +73,7 @@ PHRASES = _patterns(
     ),
     (r"\bnon[- ]?(?:empty|blank) lines?\b", "lines"),
     (r"\bsign(?:ed)?(?: it| off| the \w+| your \w+)? (?:as|with|by|on|at)\b", "signature as"),
+    (r"\b(you|to|please|must|should|when) sign(?:ing|s|ed)?\b", r"\1 signature as"),
     (r"\b(?:numbered|ordered) (?:list|point|item|line|step|entr)(?:s|y|ies)?\b", "numbered"),
     (r"\bnumbered\b", "numbered"),
     (r"\blist (?:items?|entries|entry|points?)\b", "bullet"),
@@ -181,7 +182,7 @@ KEPT = LANGUAGES | frozenset(
     words_of(
         """atleast atmost exactly morethan lessthan multiple numbered lowercase uppercase titlecase
         quotes quoteblock questionmark exclamationmark codeblock parenthesis verbatim blankline
-        variants copies headings table signature twice"""
+        variants copies headings table signature twice note notes"""
     )
 )
 """Words that stand for phrases and have no endings to strip."""

@@ -54,6 +54,10 @@ _PLAIN = re.compile(
 _TRAILING = re.compile(r"(?: (?!and\b|with\b|by\b)[a-z]+){1,2} (atleast|atmost)\b")
 _NO_AMOUNT = re.compile(r" mor\b| of (?:the|thes|thos|them)\b|(?: more)? line @\d| line for every")
 """What follows a number that counts no part of the text."""
+_ENDINGS = {"?": "question", "!": "exclamation"} | {k: k for k in ("question", "exclamation")}
+"""Mark at the end of sentences -> what those sentences are; others have no name."""
+_PRONOUN = re.compile(r" (?:@\d|before|after|in|on|at|to|for|by|and|must|should|is|with|from)\b")
+"""What follows a "one" that stands for something named before."""
 _CONJUNCTION = re.compile(r" (?:and|but|then|,) (?=[a-z]+ )|(?<![\w@])\d+\b")
 _TOTAL = re.compile(r"\b(?:number|count|total|amount) of (?:the |every |all )?([a-z ]+)")
 _HOLDER = {"word": "sentence", "letter": "word"}
@@ -74,6 +78,8 @@ def amounts(clause: Clause) -> Iterator[Demand]:
         before, phrase = text[: found.start()], _STOP.split(found["of"])[0]
         if re.match(r" (?:times|occurr|instanc)", phrase):
             yield from _times(clause, relation, n)
+            continue
+        if n == 1 and _PRONOUN.match(found["of"]):
             continue
         unit = _unit(phrase) or ("" if phrase.strip() else _subject(clause, before))
         unit = _styled(clause, unit, phrase, before, text[found.end("n") :])
@@ -128,7 +134,7 @@ def _styled(clause: Clause, unit: str, phrase: str, before: str, after: str) -> 
     if unit == "sentence":
         ends = re.search(r"\bend\b[^@]*(?:@(\d+)|(question|exclamation)mark)", rest)
         sign = ends and (clause.literals[int(ends[1])].strip() if ends[1] else ends[2])
-        return {"?": "question", "!": "exclamation"}.get(sign or "", sign or "") or unit
+        return _ENDINGS.get(sign.removesuffix("mark"), "") if sign else unit
     for styled in ("highlight", "bold", "parenthesis", "capital", "bullet", "numbered"):
         names = dict(_UNITS)[styled]
         if names.search(rest) or (not unit and names.search(before)):

@@ -62,6 +62,8 @@ _NEW_CLAUSE = re.compile(
     r" (?:, )?(?:and|but|then|,|so) "
     rf"(?=(?:{_VERBS}|they|it|the|avoid (?:us|use|writ|put|add|let))\b)"
 )
+_HALF = re.compile(r"\bseparate(?: \w+){1,2}$")
+"""A piece that ends in "between one thing", to which "and the other" belongs."""
 _NEGATION = re.compile(r"\bavoid\b(?! (?:other|els|mor|anyth|matter|need|verbatim))")
 _CONTENT = re.compile(rf"@\d|\b\d+\b|\b(?:{'|'.join(PARTS)}|comma|lowercase|uppercase)\b")
 
@@ -165,7 +167,8 @@ def _pieces(text: str) -> Iterator[str]:
         part, start = _EXCEPTION.sub(" nothing", _ASIDE.sub("", part)), 0
         for match in _NEW_CLAUSE.finditer(part):
             piece = part[start : match.start()]
-            if _CONTENT.search(piece) and piece.count(" ") >= 2:
+            whole = piece.count(" ") >= 2 and not _HALF.search(piece)
+            if whole and _CONTENT.search(piece):
                 yield piece
                 start = match.end()
         yield part[start:]

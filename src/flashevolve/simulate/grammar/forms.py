@@ -25,7 +25,7 @@ def titles(clause: Clause) -> Iterator[Demand]:
         and not clause.any("every", "line")
         and not clause.says(r"\d (?:[a-z]+ )*heading")
     )
-    if (clause.any("title") or single) and not counted and not clause.any("case"):
+    if (clause.any("title") or single) and not counted:
         yield Demand("title", "yes")
     if clause.any("postscript") and not counted:
         yield Demand("postscript", "yes")
@@ -44,13 +44,13 @@ def cases(clause: Clause) -> Iterator[Demand]:
         return
     if clause.any("lowercase"):
         yield Demand("case", "lower")
-    elif clause.any("uppercase", "titlecase", "capitalis") or clause.says(r"\buppercase\b"):
+    elif clause.any("uppercase", "titlecase"):
         if clause.says(r"\bevery (?:[a-z]+ )?nth2 word\b"):
             yield Demand("case", "alternate")
         elif clause.negative:
             yield Demand("case", "lower")
         elif clause.every("sentence") or clause.says(
-            r"\bsentence(?:'s)?\b.*\b(?:first|start|open)|\bfirst word\b"
+            r"\bsentence\b.*\b(?:first|start|open)|\bfirst word\b"
         ):
             yield Demand("case", "opening")
             if clause.says(r"\bfirst word\b"):
@@ -115,12 +115,6 @@ def formats(clause: Clause) -> Iterator[Demand]:
             yield Demand("table style", "markdown")
     if clause.any("digit"):
         yield Demand("number style", "digits")
-    if (
-        clause.has("number")
-        and clause.any("bullet", "line")
-        and clause.says(r"\bnumber(?: the)? (?:bullet|line|every)")
-    ):
-        yield Demand("numbering", "yes")
 
 
 def languages(clause: Clause) -> Iterator[Demand]:

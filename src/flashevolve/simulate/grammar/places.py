@@ -36,8 +36,8 @@ def places(clause: Clause) -> Iterator[Demand]:
 
 def _spelled_out(clause: Clause) -> Iterator[Demand]:
     """The first letters of lines spell a word."""
-    telling = clause.any("acrostic", "spell", "form") or clause.any("read")
-    if telling and clause.spelled and clause.any("acrostic", "letter", "initial", "line"):
+    letters = clause.any("spell", "form", "read") and clause.any("letter", "initial")
+    if clause.spelled and (letters or clause.any("acrostic")):
         yield Demand("acrostic", clause.spelled[0])
 
 

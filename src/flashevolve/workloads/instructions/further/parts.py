@@ -9,7 +9,7 @@ import re
 from flashevolve.workloads.instructions.text import paragraphs, words
 
 _BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”’)\]*]))\s+")
-_NUMBER_OF_ITEM = re.compile(r"^(\s*)\d+\. ", re.MULTILINE)
+_NUMBER_OF_ITEM = re.compile(r"^([ \t]*)\d+\. ", re.MULTILINE)
 _CLOSING = "\"'”’)]}*"
 
 

@@ -2,22 +2,20 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from flashevolve.workloads.instructions.text import counted
 from flashevolve.workloads.instructions.verdict import Checker, Count, Text, Verdict
 
 CHOICES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
-_PLACEHOLDER = re.compile(r"\[.*?\]")
 _SINGLE = re.compile(r"\*([^\n*]*)\*")
 _DOUBLE = re.compile(r"\*\*([^\n*]*)\*\*")
-_TITLE = re.compile(r"<<([^\n]+)>>")
 _FENCES = ("```json", "```Json", "```JSON", "```")
 
 
 def number_placeholders(answer: str, *, num_placeholders: Count) -> Verdict:
     """At least so many placeholders in square brackets."""
-    found = len(_PLACEHOLDER.findall(answer))
+    found = sum(len(list(_spans(line, "[", "]"))) for line in answer.split("\n"))
     if found >= num_placeholders:
         return Verdict(True, "Its gaps are fine.")
     return Verdict(
@@ -119,13 +117,30 @@ def json_format(answer: str) -> Verdict:
 
 def title(answer: str) -> Verdict:
     """A title in double angular brackets, anywhere."""
-    if any(found.lstrip("<").rstrip(">").strip() for found in _TITLE.findall(answer)):
+    if any(_titles(answer)):
         return Verdict(True, "Its heading is fine.")
     return Verdict(
         False,
         "The answer must have a title in double angular brackets on one line, such as "
         "<<the title>>; none was found.",
     )
+
+
+# By hand, since a pattern tries each of thousands of opening brackets up to the end of the line.
+def _spans(line: str, opening: str, closing: str) -> Iterator[str]:
+    """Yields what stands between brackets, from left to right."""
+    start = line.find(opening)
+    while start >= 0 and (end := line.find(closing, start + len(opening))) >= 0:
+        yield line[start + len(opening) : end]
+        start = line.find(opening, end + len(closing))
+
+
+def _titles(answer: str) -> Iterator[str]:
+    """Yields what stands between the outermost angular brackets of each line, stripped."""
+    for line in answer.split("\n"):
+        start, end = line.find("<<"), line.rfind(">>")
+        if 0 <= start < end - 2:
+            yield line[start + 2 : end].lstrip("<").rstrip(">").strip()
 
 
 def _is_bullet(line: str) -> bool:

@@ -1,0 +1,33 @@
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flashevolve.workloads.instructions.drawing import Deck, draw
+from flashevolve.workloads.instructions.kinds import ALL_KINDS
+from flashevolve.workloads.instructions.registry import CHECKERS, TABLES
+from flashevolve.workloads.instructions.vocabulary import SPLITS
+
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.lists(
+        st.sampled_from(["a", "B.", "\n", "* ", "**", "|", "- ", "#", "(", ")", "1. ", "> "])
+    ).map("".join),
+)
+
+
+def test_no_id_has_two_checkers() -> None:
+    assert sum(map(len, TABLES)) == len(CHECKERS)
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+@given(text=TEXTS, seed=st.integers(0, 50))
+def test_a_checker_has_a_verdict_and_a_sentence_on_any_text(
+    kind: str, text: str, seed: int
+) -> None:
+    rng = random.Random(seed)
+    verdict = CHECKERS[kind](text, **draw(kind, rng, Deck(SPLITS["test"], rng), "Write."))
+    assert verdict.feedback[0].isupper()
+    assert verdict.feedback[-1] == "."
+    assert "\n" not in verdict.feedback
