@@ -23,9 +23,8 @@ Capture = pytest.CaptureFixture[str]
 HERE = world().hash
 THERE = "0123456789ab"
 PREDICTIONS = (
-    "simulated: a built-in reader answered, over HTTP, and the seconds are real ones of an "
-    "endpoint that sets its own pace. Scores and times are predictions about a stated world, not "
-    f"about any model ({HERE})"
+    "simulated: a built-in reader answered, over HTTP, in real seconds of a paced endpoint. "
+    f"Scores and times are predictions about a stated world, not about any model ({HERE})"
 )
 
 

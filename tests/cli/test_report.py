@@ -83,9 +83,9 @@ def test_a_real_run_is_not_called_simulated(finished: Path) -> None:
         (
             ["0123456789ab"],
             "0123456789ab",
-            "simulated: a built-in reader answered, over HTTP, and the seconds are real ones of an "
-            "endpoint that sets its own pace. Scores and times are predictions about a stated "
-            "world, not about any model (0123456789ab)",
+            "simulated: a built-in reader answered, over HTTP, in real seconds of a paced "
+            "endpoint. Scores and times are predictions about a stated world, not about any model "
+            "(0123456789ab)",
         ),
         (
             ["0123456789ab", "ba9876543210", "real"],

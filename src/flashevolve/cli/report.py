@@ -80,8 +80,8 @@ def simulated_lines(result: Mapping[str, Any]) -> list[str]:
             f"mixed: {answerers(result['answered_by'])} answered. Scores and times are neither "
             "predictions about one world nor measurements of a model"
         ]
-    served = "over HTTP, and the seconds are real ones of an endpoint that sets its own pace"
-    how = served if result["virtual_s"] is None else "in virtual time"
+    served = result["virtual_s"] is None
+    how = "over HTTP, in real seconds of a paced endpoint" if served else "in virtual time"
     return [
         f"simulated: a built-in reader answered, {how}. Scores and times are predictions about a "
         "stated world, not about any model" + (f" ({result['world']})" if result["world"] else "")
