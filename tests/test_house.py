@@ -21,6 +21,7 @@ OF_WHOLE_RUNS = {
     "test_kill",
     "test_portable",
     "test_reuse",
+    "test_served_runs",
     "test_walls",
 }
 """Tests of promises that no single module keeps."""

@@ -39,6 +39,8 @@ class RunStarted:
     """What the pool held before the first step, as its `dump` says it."""
     stages: list[str]
     simulated: bool
+    """The run's own models are simulated, in virtual time. Whether an endpoint is, only its
+    answers tell."""
     prices: dict[str, Any]
     """Model name -> dollars per million tokens in and out, as they were when the run began."""
     package: str
@@ -199,6 +201,7 @@ class CallSettled:
     usage_known: bool
     """False = the endpoint did not say, so `usage` is the whole reservation."""
     reply: Json | None
+    """Its `world` is there if a simulated endpoint answered, over HTTP: the hash of its world."""
     error: str | None = None
     wait_s: float = 0.0
     """From asking for a slot to sending."""

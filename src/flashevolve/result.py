@@ -1,8 +1,8 @@
 """Result: what a run came to, as a view of its folded state.
 
 Only confirmed candidates are in it. The gain on test is an interval over the examples of this one
-run, and not over runs. `virtual_s` is set exactly if the models were simulated; such
-a result is a prediction and says so.
+run, and not over runs. A result that a simulated world answered, in virtual time or over HTTP, is a
+prediction and says so; `virtual_s` is set exactly if it was in virtual time.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,9 @@ from statistics import fmean
 from typing import Any
 
 from flashevolve.artifact import Artifact
-from flashevolve.engine.state import RunState
+from flashevolve.engine.state import REAL, RunState
 from flashevolve.gain import Gain, gain_of
+from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 
 COUNTERS = (
@@ -45,8 +46,12 @@ class Result:
     schedule: str
     model: str
     simulated: bool
+    """True if any answer came from a simulated world, in virtual time or over HTTP."""
     world: str | None
-    """Hash of the simulated world; None for real models."""
+    """Hash of the simulated world; None for real models, and if more than one answered."""
+    answered_by: tuple[str, ...]
+    """Hashes of the simulated worlds that answered, and `real` for endpoints that named none; more
+    than one = a mix, whose figures are neither predictions about one world nor measurements."""
     reason: str
     """Why it ended: a resource, `deadline`, `finished`, `stop` or `failed`."""
     resumable: bool
@@ -71,7 +76,7 @@ class Result:
     wall_s: float | None
     """Real seconds; None where only the log of a simulated run is at hand."""
     virtual_s: float | None
-    """Simulated seconds; None for real models."""
+    """Simulated seconds; None outside virtual time."""
 
     @cached_property
     def test_gain(self) -> Gain | None:
@@ -89,6 +94,7 @@ class Result:
         return {
             **{k: v for k, v in data.items() if k not in apart},
             "test_gain": asdict(self.test_gain) if self.test_gain else None,
+            "answered_by": list(self.answered_by),
             "run_dir": str(self.run_dir),
             "best_artifact": self.best.to_json(),
             "usage": _usage(usage),
@@ -113,6 +119,7 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
     best = state.pool.best()
     first = state.pool.candidates.get(0)
     tests = state.tests
+    answered_by = state.answered_by
     counters = {name: state.counters[name] for name in COUNTERS}
     counters |= {n: state.counters[n] for n in sorted(state.counters) if n not in counters}
     return Result(
@@ -122,8 +129,9 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         policy=started.policy,
         schedule=started.schedule,
         model=model,
-        simulated=started.simulated,
-        world=started.world or None,
+        simulated=any(by != REAL for by in answered_by),
+        world=_one_world(answered_by),
+        answered_by=answered_by,
         reason=state.ended.reason if state.ended else "unfinished",
         resumable=state.ended is None or state.ended.resumable,
         best=best.artifact if best else seed,
@@ -141,6 +149,11 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
         wall_s=wall_s if started.simulated else state.t_s,
         virtual_s=state.t_s if started.simulated else None,
     )
+
+
+def _one_world(answered_by: tuple[str, ...]) -> str | None:
+    known = len(answered_by) == 1 and answered_by[0] not in (REAL, UNRECORDED_WORLD)
+    return answered_by[0] if known else None
 
 
 def _test_differences(state: RunState, seed: Artifact) -> dict[str, float]:

@@ -257,10 +257,8 @@ class Run:
         if other.resolve() == self.dir.resolve():
             raise ConfigError(f"run.reuse: expected another run's directory, found {other} itself")
         reader = stack.enter_context(StoreReader(other))
-        if self.prepared.world is not None:
-            _check_world(
-                f"run.reuse = {other}", rundir.first_event(reader, other), self.prepared.world
-            )
+        start = rundir.first_event(reader, other)
+        _check_world(f"run.reuse = {other}", start, self.prepared.world)
         return reader.answered
 
     def _open(self, writer: StoreWriter) -> tuple[RunStarted, RunState, dict[str, Any]]:
@@ -272,8 +270,7 @@ class Run:
             return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
         start = rundir.first_event(writer, self.dir)
         now = dump(prepared.settings)
-        if prepared.world is not None:
-            _check_world(str(self.dir), start, prepared.world)
+        _check_world(str(self.dir), start, prepared.world)
         check_same_run(self.dir, start.config, now, start.data, prepared.start.data)
         state = rundir.fold(writer, start, prepared.limits, decode)
         return start, state, _changed(start.config, now)
@@ -306,10 +303,19 @@ def _earlier_wall_s(run_dir: Path) -> float:
     return earlier.get("wall_s") or 0.0
 
 
-def _check_world(what: str, start: RunStarted, world: "World") -> None:
-    from flashevolve.simulate.world import check_same_world
+def _check_world(what: str, start: RunStarted, world: "World | None") -> None:
+    """Refuses to mix answers of virtual time with others, or those of two worlds there."""
+    if start.simulated != (world is not None):
+        # Answers in virtual time do not name their world themselves; the first event does for all.
+        then, now = ("virtual", "real") if start.simulated else ("real", "virtual")
+        raise ConfigError(
+            f"{what}: expected models that answer in {then} time, as when it was made, found "
+            f"models in {now} time. Restore the models ([model], base_url), or start anew"
+        )
+    if world is not None:
+        from flashevolve.simulate.world import check_same_world
 
-    check_same_world(what, start.world, world)
+        check_same_world(what, start.world, world)
 
 
 def _read_records(run_dir: Path, seen: int) -> list[Record]:

@@ -8,6 +8,7 @@ from flashevolve.cli import doctor
 from flashevolve.cli.main import invoke
 from tests.cli.made import CANARY, project, reply, simulated
 from tests.fakes.endpoint import Endpoint
+from tests.fakes.simulated import PRESET, echoing, served, world
 
 Capture = pytest.CaptureFixture[str]
 
@@ -38,6 +39,7 @@ def test_an_endpoint_that_answers_is_ok(tmp_path: Path, capsys: Capture) -> None
     with Endpoint(reply) as endpoint:
         found = checks(capsys, str(project(tmp_path, endpoint.base_url)))
     assert "answered in" in found["endpoint"][0]["found"]
+    assert "simulated" not in found["endpoint"][0]["found"]
     assert len(endpoint.received) == 1
     assert endpoint.bodies[0]["max_tokens"] == doctor.REPLY_TOKENS
 
@@ -66,6 +68,20 @@ def test_a_simulated_model_needs_nobody(tmp_path: Path, capsys: Capture) -> None
     found = checks(capsys, str(simulated(tmp_path)))
     assert "simulated" in found["endpoint"][0]["found"]
     assert "6 train, 4 val, 3 test" in found["config"][0]["found"]
+
+
+@pytest.mark.parametrize("mean_tokens", [5.0, 500.0])
+def test_a_simulated_endpoint_is_called_so_even_if_its_answer_is_cut(
+    mean_tokens: float, tmp_path: Path, capsys: Capture
+) -> None:
+    tiny = world(mean_tokens=mean_tokens, sigma=0.0)
+    with served(echoing(tiny)) as base_url:
+        model = f'[model]\nname = "{PRESET}"\nbase_url = "{base_url}"'
+        found = checks(capsys, str(project(tmp_path, model=model)))
+    (check,) = found["endpoint"]
+    assert check["level"] == "ok"
+    assert "answered in" in check["found"]
+    assert f"it is simulated (world {tiny.hash}): its figures are predictions" in check["found"]
 
 
 def test_a_configuration_with_a_mistake_fails(tmp_path: Path, capsys: Capture) -> None:

@@ -77,6 +77,36 @@ def test_a_real_run_is_not_called_simulated(finished: Path) -> None:
     assert lines[-1].endswith("3.0 s")
 
 
+@pytest.mark.parametrize(
+    ("answered_by", "world", "said"),
+    [
+        (
+            ["0123456789ab"],
+            "0123456789ab",
+            "simulated: a built-in reader answered, over HTTP, in real seconds of a paced "
+            "endpoint. Scores and times are predictions about a stated world, not about any model "
+            "(0123456789ab)",
+        ),
+        (
+            ["0123456789ab", "ba9876543210", "real"],
+            None,
+            "mixed: simulated world 0123456789ab and simulated world ba9876543210 and real models "
+            "answered. Scores and times are neither predictions about one world nor measurements "
+            "of a model",
+        ),
+    ],
+)
+def test_a_run_on_a_simulated_endpoint_says_so_and_a_mixed_one_who_answered(
+    finished: Path, answered_by: list[str], world: str | None, said: str
+) -> None:
+    result = read_result(finished)
+    assert result is not None
+    served = {"answered_by": answered_by, "world": world, "virtual_s": None, "wall_s": 3.0}
+    lines = result_lines({**result, **served}, {})
+    assert said in lines
+    assert lines[-1].endswith(", 3.0 s")
+
+
 def test_a_gain_is_told_as_an_interval_over_the_examples_of_one_run() -> None:
     gain = {"mean": 0.125, "low": -0.0111, "high": 0.25, "n": 40, "reason": ""}
     assert gain_lines(gain) == [

@@ -64,8 +64,26 @@ def test_plain_lines_come_with_a_better_score_and_every_ten_seconds(
 def test_a_plain_line_says_when_time_is_simulated(view: View) -> None:
     assert status_line(view).startswith("[")
     assert "simulated]" in status_line(view)
-    real = replace(view, started=replace(view.started, simulated=False))
+    real = replace(view, started=replace(view.started, simulated=False), answered_by=("real",))
     assert "simulated" not in status_line(real)
+    assert "simulated" not in drawn(real)
+
+
+@pytest.mark.parametrize(
+    ("answered_by", "said"),
+    [
+        (("0123456789ab",), "predictions: simulated world 0123456789ab answered"),
+        (("0123456789ab", "real"), "mixed: simulated world 0123456789ab and real models answered"),
+    ],
+)
+def test_answers_of_a_simulated_endpoint_are_told_beside_real_time(
+    view: View, answered_by: tuple[str, ...], said: str
+) -> None:
+    started = replace(view.started, simulated=False)
+    served = replace(view, started=started, answered_by=answered_by)
+    assert "simulated]" not in status_line(served)
+    assert status_line(served).endswith(said)
+    assert said in drawn(served)
 
 
 def test_without_a_terminal_the_screen_is_plain(capsys: Capture) -> None:

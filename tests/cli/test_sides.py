@@ -17,8 +17,8 @@ from flashevolve.rundir import OpenRun
 SEED = {"system": "seed"}
 
 
-def opened(pool: Pool, name: str = "one", **changes: Any) -> OpenRun:
-    """A run as its log would tell it, with a pool of one's own."""
+def opened(pool: Pool, name: str = "one", answers: Any = (), **changes: Any) -> OpenRun:
+    """A run as its log would tell it, with a pool of one's own; `answers` as in `RunState`."""
     started: Any = ev.RunStarted(
         run_id="one", algorithm="gepa", policy="full", schedule="async", rng_seed=0,
         artifact=SEED, config={}, data={}, pool="", pool_state={}, stages=[], simulated=False,
@@ -26,6 +26,7 @@ def opened(pool: Pool, name: str = "one", **changes: Any) -> OpenRun:
     )  # fmt: skip
     state = RunState(pool, {}, lambda payload: payload)
     state.started = started = replace(started, **changes)
+    state.answers.update(answers)
     return OpenRun(Path("runs", name), started, state)
 
 
@@ -102,6 +103,8 @@ REAL: dict[str, Any] = {}
 OLDER: dict[str, Any] = {"simulated": True}
 HERE: dict[str, Any] = {"simulated": True, "world": "aaaa"}
 THERE: dict[str, Any] = {"simulated": True, "world": "bbbb"}
+SERVED: dict[str, Any] = {"answers": {"aaaa": 3}}
+MIXED: dict[str, Any] = {"answers": {"aaaa": 3, "": 1}}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +113,9 @@ THERE: dict[str, Any] = {"simulated": True, "world": "bbbb"}
         (HERE, THERE, "simulated world aaaa and simulated world bbbb"),
         (REAL, HERE, "real models and simulated world aaaa"),
         (THERE, OLDER, "simulated world bbbb and a simulated world that was not recorded"),
+        (SERVED, MIXED, "simulated world aaaa and simulated world aaaa and real models"),
+        (HERE, MIXED, "simulated world aaaa and simulated world aaaa and real models"),
+        (REAL, SERVED, "real models and simulated world aaaa"),
     ],
 )
 def test_runs_of_two_worlds_are_refused_in_one_line_that_names_both(
@@ -121,6 +127,8 @@ def test_runs_of_two_worlds_are_refused_in_one_line_that_names_both(
         refuse_two_worlds(*runs)
 
 
-@pytest.mark.parametrize("changes", [REAL, HERE])
-def test_runs_of_one_world_may_be_compared(changes: dict[str, Any]) -> None:
-    refuse_two_worlds(opened(ParetoPool(), **changes), opened(ParetoPool(), "two", **changes))
+@pytest.mark.parametrize(
+    ("first", "second"), [(REAL, REAL), (HERE, HERE), (HERE, SERVED), (MIXED, MIXED)]
+)
+def test_runs_of_one_world_may_be_compared(first: dict[str, Any], second: dict[str, Any]) -> None:
+    refuse_two_worlds(opened(ParetoPool(), **first), opened(ParetoPool(), "two", **second))

@@ -173,3 +173,58 @@ def test_what_user_code_says_that_it_spent_is_charged_once_and_known_by_role() -
     assert state.usage_by_role == {USER_CODE: usage}
     assert state.in_flight[1].spent["tokens"] == 42
     assert state.ledger.overspent() == "tokens"
+
+
+# -- who answered ------------------------------------------------------------------------------
+
+WORLDS = ("0123456789ab", "ba9876543210")
+STARTED = ev.RunStarted(
+    run_id="r", algorithm="a", policy="full", schedule="async", rng_seed=0, artifact={}, config={},
+    data={}, pool="", pool_state={}, stages=[], simulated=False, prices={}, package="0",
+)  # fmt: skip
+
+
+def settled(call: int, reply: Any, status: ev.CallStatus = "ok") -> tuple[ev.Event, ev.Event]:
+    reserved = ev.CallReserved(
+        call=call, ticket=1, stage="a", visit=1, map_key="", name="", request_hash="h",
+        occurrence=0, attempt=0, role="task", model="m", tokens=9, usd=0.0, request={},
+    )  # fmt: skip
+    return reserved, ev.CallSettled(
+        call=call, ticket=1, status=status, usage=Usage(calls=1), usage_known=True, reply=reply
+    )
+
+
+def answered_by(started: ev.RunStarted, *replies: Any) -> tuple[str, ...]:
+    calls = [event for n, reply in enumerate(replies, 1) for event in settled(n, reply)]
+    state = fold(started, *calls)
+    again = RunState.load(json.loads(json.dumps(state.dump(lambda p: p))), HeadPool(), {}, dict)
+    assert again.answered_by == state.answered_by
+    return state.answered_by
+
+
+@pytest.mark.parametrize(
+    ("replies", "found"),
+    [
+        ((), ()),
+        ((None,), ()),
+        (({"text": "hi"}, None), ("real",)),
+        (({"text": "hi", "world": WORLDS[0]}, None), (WORLDS[0],)),
+        (({"text": "hi", "world": WORLDS[1]}, {"text": "hi", "world": WORLDS[0]}), WORLDS),
+        (({"text": "hi", "world": WORLDS[0]}, {"text": "hi"}), (WORLDS[0], "real")),
+    ],
+)
+def test_who_answered_is_what_the_replies_say(replies: tuple[Any, ...], found: Any) -> None:
+    assert answered_by(STARTED, *replies) == found
+
+
+def test_an_answer_of_which_nothing_can_be_used_counts_as_one_too() -> None:
+    cut = settled(1, {"text": "", "finish": "length", "world": WORLDS[0]}, "truncated")
+    assert fold(STARTED, *cut).answered_by == (WORLDS[0],)
+
+
+def test_in_virtual_time_the_first_event_names_the_world_of_all_answers() -> None:
+    virtual = replace(STARTED, simulated=True, world=WORLDS[0])
+    assert answered_by(virtual) == (WORLDS[0],)
+    assert answered_by(virtual, {"text": "hi"}) == (WORLDS[0],)
+    assert answered_by(virtual, {"text": "hi", "world": WORLDS[1]}) == WORLDS
+    assert answered_by(replace(virtual, world=""), {"text": "hi"}) == ("unrecorded",)

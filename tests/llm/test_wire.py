@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.llm.errors import Fatal, LLMError, Refused, Transient
-from flashevolve.llm.messages import ImagePart, Message, Reply, Request, TextPart, ToolCall, user
+from flashevolve.llm.messages import (
+    UNRECORDED_WORLD,
+    ImagePart,
+    Message,
+    Reply,
+    Request,
+    TextPart,
+    ToolCall,
+    user,
+)
 from flashevolve.llm.wire import (
     RESERVED,
     Unreadable,
@@ -16,6 +25,7 @@ from flashevolve.llm.wire import (
     read_reply,
     reserved_key,
     split_reasoning,
+    world_of,
 )
 from tests.fakes.patience import patient
 
@@ -191,6 +201,32 @@ def test_usage_is_what_the_endpoint_counted_or_unknown(
 ) -> None:
     reply = read_reply(completion({"content": "x"}, usage=usage))
     assert (reply.tokens_in, reply.tokens_out) == tokens
+
+
+WORLD = "0123456789ab"
+
+
+@pytest.mark.parametrize(
+    ("header", "fingerprint", "world"),
+    [
+        (None, None, ""),
+        (None, "fp_44709d6fcb", ""),
+        (None, 17, ""),
+        (WORLD, None, WORLD),
+        (None, f"simulated-{WORLD}", WORLD),
+        (WORLD, "simulated-ba9876543210", WORLD),
+        ("", None, UNRECORDED_WORLD),
+        ("sk-an-echoed-key", None, UNRECORDED_WORLD),
+        (None, "simulated-\x1b[2J", UNRECORDED_WORLD),
+    ],
+)
+def test_an_answer_names_its_world_in_header_or_fingerprint_and_nothing_but_a_hash_is_kept(
+    header: str | None, fingerprint: Any, world: str
+) -> None:
+    headers = {} if header is None else {"x-flashevolve-world": header}
+    data = completion({"content": "hi"}, system_fingerprint=fingerprint)
+    assert world_of(headers, data) == world
+    assert read_reply(data, world_of(headers, data)).world == world
 
 
 @pytest.mark.parametrize("finish", ["stop", "eos", None, 3, ["length"]])

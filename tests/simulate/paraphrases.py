@@ -1,7 +1,11 @@
-"""Forty ways to say ten pieces of advice, written by hand and without the reader at hand.
+"""Ways to say ten pieces of advice, written by hand and without the reader at hand.
 
-Each kind of constraint has one plain statement of what its checker wants, and four others that a
-person might write instead. None of them was used to build the reader's grammar.
+Each kind of constraint has one plain statement of what its checker wants, and four or eight others
+that a person might write instead. They came in two sets, each written before the grammar met it: a
+first of forty, of which 5 were not understood, and a second of 32, of which 7 were not. After each
+set the grammar was widened for those, by constructions of English and not by their words. So all
+72 are understood now, and what an unseen wording earns is told by the first reading of each set:
+60 of 72.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +27,10 @@ ADVICE: Mapping[str, Advice] = {
             "For lists, start each bullet with '* '.",
             'Each bullet point should open with "* ".',
             'Use "* " as the marker of every list entry.',
+            "A bullet point needs a star and a blank before its text.",
+            'List entries carry the prefix "* ".',
+            "Never mark bullets with a hyphen; the asterisk is right.",
+            "Write lists with '* ' at the start of each line.",
         ),
     ),
     "detectable_format:title": Advice(
@@ -32,6 +40,10 @@ ADVICE: Mapping[str, Advice] = {
             'A title is written like "<<Title>>".',
             "Enclose the title in << and >>.",
             "Titles go inside double angular brackets.",
+            "The title must have << on its left and >> on its right.",
+            "Surround a headline by double angle brackets.",
+            "Titles: <<like this>>.",
+            "If a title is asked for, write it between two opening and two closing angle brackets.",
         ),
     ),
     "length_constraints:number_paragraphs": Advice(
@@ -41,6 +53,10 @@ ADVICE: Mapping[str, Advice] = {
             "Use *** as the divider between two paragraphs.",
             'Divide paragraphs with "***".',
             'Paragraphs are split by a line that holds only "***".',
+            "A line with three stars keeps paragraphs apart.",
+            'Paragraphs need "***" between them.',
+            "After each paragraph but the last one comes a line of ***.",
+            "Set off one paragraph from the next with ***.",
         ),
     ),
     "detectable_format:number_highlighted_sections": Advice(
@@ -59,6 +75,10 @@ ADVICE: Mapping[str, Advice] = {
             'A placeholder looks like "[name]".',
             "Enclose each placeholder in square brackets.",
             "Square brackets surround every placeholder.",
+            "Brackets of the square kind hold each placeholder.",
+            "Every placeholder is put like this: [address].",
+            "Use [ and ] for placeholders.",
+            "Do not leave placeholders without square brackets.",
         ),
     ),
     "combination:two_responses": Advice(
@@ -77,6 +97,10 @@ ADVICE: Mapping[str, Advice] = {
             "Every heading line opens with '## '.",
             'Put "## " in front of a heading.',
             "Use two hash signs and a space for headings.",
+            "A heading is a line that starts with two hashes.",
+            "Prefix headings with '## '.",
+            'Headings are written as in Markdown, with "## " first.',
+            'Make "## " the beginning of each heading.',
         ),
     ),
     "layout:bold": Advice(
@@ -86,6 +110,10 @@ ADVICE: Mapping[str, Advice] = {
             'Put "**" before and after what is bold.',
             "Mark bold parts like **this**.",
             "Bold text stands between double asterisks.",
+            "Two asterisks on each side make a phrase bold.",
+            "For bold, use **double asterisks**.",
+            'Bold means "**" around the words.',
+            "Surround bold words with two stars.",
         ),
     ),
     "edges:signature": Advice(
@@ -95,6 +123,10 @@ ADVICE: Mapping[str, Advice] = {
             'Signatures start with "-- ".',
             "Sign on the last line with two hyphens before the name.",
             'When you sign, write "-- " and then the name.',
+            "The signature is the final line: two dashes, a space, the name.",
+            'Finish with "-- " plus the name if a signature is wanted.',
+            "Sign off with '-- ' followed by the name, on the last line.",
+            'A name that signs a text follows "-- ".',
         ),
     ),
     "detectable_content:postscript": Advice(
@@ -104,6 +136,10 @@ ADVICE: Mapping[str, Advice] = {
             'Start an afterthought with "P.S.", spelled exactly like that.',
             'Open the postscript with "P.S.".',
             'The right way to begin a postscript is "P.S.".',
+            "Write P.S. at the beginning of a postscript.",
+            '"P.S." is how each postscript starts.',
+            "The postscript has to be introduced with P.S. and nothing else.",
+            'Label a postscript "P.S.".',
         ),
     ),
 }

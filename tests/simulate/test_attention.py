@@ -95,7 +95,7 @@ def test_strengths_in_turn_multiply_and_certainties_stay(s: float, t: float, rat
     assert (in_turn.vague_rate, in_turn.wrong_rate) == (0, 1)
 
 
-@pytest.mark.parametrize("strength", [0, -1, float("nan")])
-def test_a_strength_that_is_not_above_0_is_refused(strength: float) -> None:
-    with pytest.raises(ValueError, match="strength must be above 0, got"):
+@pytest.mark.parametrize("strength", [0, -1, float("nan"), float("inf")])
+def test_a_strength_that_is_not_above_0_and_finite_is_refused(strength: float) -> None:
+    with pytest.raises(ValueError, match="strength must be above 0 and finite, got"):
         ReaderParameters().at_strength(strength)

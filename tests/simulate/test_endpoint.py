@@ -93,7 +93,7 @@ def test_our_client_gets_over_http_the_reply_that_a_run_gets_in_virtual_time(pre
     with served(Endpoint.from_preset(preset), time_scale=2000.0) as base_url:
         over_http = ask(base_url, asked, name=preset)
     virtual = run_virtual(SimulatedModel.from_preset(preset, {}).complete(asked))
-    assert over_http == [replace(virtual, model=f"sim/{preset}")]
+    assert over_http == [replace(virtual, model=f"sim/{preset}", world=load_world().hash)]
 
 
 def test_a_synchronous_run_over_http_ends_as_the_one_in_virtual_time_does(tmp_path: Path) -> None:

@@ -71,3 +71,13 @@ def test_what_asks_for_no_form_is_the_task() -> None:
 def test_paragraphs_are_counted_from_either_end() -> None:
     made = plan('Start the second paragraph with "So". The last paragraph must start with "Now".')
     assert made.openings() == {2: "So", -1: "Now"}
+
+
+def test_a_task_is_repeated_as_it_stands_even_if_it_was_not_attended_to() -> None:
+    whole = read("Describe a tram. First repeat the task. Is it old?")
+    made = make_plan(
+        (), whole[1:2], Dice(random.Random(1), "", 1.0), ReaderParameters(), whole=whole
+    )
+    assert made.values["repeat"] == "request"
+    assert made.task == "Describe a tram. Is it old?"
+    assert made.topic == ()

@@ -11,7 +11,7 @@ import click
 from flashevolve import rundir
 from flashevolve.artifact import Artifact
 from flashevolve.cli.console import one_line, print_json, safe
-from flashevolve.cli.report import SIMULATED_NOTE, gain_lines, score, table
+from flashevolve.cli.report import gain_lines, score, simulated_lines, table
 from flashevolve.cli.sides import Side, best_side, refuse_two_worlds, seed_side, sides
 from flashevolve.cli.texts import Change, changes, coloured
 from flashevolve.config.compare import differences
@@ -88,9 +88,11 @@ def _result(run: OpenRun) -> Result:
 
 def to_json(runs: Sequence[OpenRun], old: Side, new: Side, found: list[Change]) -> dict[str, Any]:
     """Returns everything that is said, as JSON-serialisable data."""
+    first = _result(runs[0])
     data: dict[str, Any] = {
-        "simulated": runs[0].started.simulated,
-        "world": runs[0].started.world or None,
+        "simulated": first.simulated,
+        "world": first.world,
+        "answered_by": first.answered_by,
         "from": asdict(old),
         "to": asdict(new),
         "same": all(not change.lines for change in found),
@@ -122,10 +124,9 @@ def settings_that_differ(first: OpenRun, second: OpenRun) -> dict[str, tuple[Any
 def heading(runs: Sequence[OpenRun], old: Side, new: Side) -> list[str]:
     """Returns what is said above the texts."""
     lines = _two_runs(*runs) if len(runs) == 2 else _one_run(runs[0], old, new)
-    started = runs[0].started
-    if started.simulated:
-        lines.append(SIMULATED_NOTE + (f" ({started.world})" if started.world else ""))
-    return [*lines, ""]
+    # Two runs of one world may differ in what their seconds are.
+    notes = [line for run in runs for line in simulated_lines(_result(run).to_json())]
+    return [*lines, *dict.fromkeys(notes), ""]
 
 
 def _one_run(run: OpenRun, old: Side, new: Side) -> list[str]:

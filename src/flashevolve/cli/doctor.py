@@ -175,7 +175,7 @@ def check_endpoints(models: "list[Model]", *, offline: bool) -> Iterator[Check]:
 
 async def _ask(model: "Model", where: str) -> Check:
     from flashevolve.llm.errors import Empty, LLMError, Truncated
-    from flashevolve.llm.messages import Request, user
+    from flashevolve.llm.messages import Reply, Request, user
     from flashevolve.llm.registry import connect
 
     what = f"{model.name} at {where}"
@@ -190,15 +190,18 @@ async def _ask(model: "Model", where: str) -> Check:
         return Check("fail", "endpoint", f"{what}: {error}")
     began_s = time.perf_counter()
     try:
-        await client.complete(request)
-    except (Truncated, Empty):
+        reply: Reply | None = await client.complete(request)
+    except (Truncated, Empty) as error:
         # It did answer: a model that reasons first has no room for words in so few tokens.
-        pass
+        reply = error.reply
     except LLMError as error:
         return Check("fail", "endpoint", f"{what}: {error}")
     finally:
         await client.close()
-    return Check("ok", "endpoint", f"{what} answered in {time.perf_counter() - began_s:.2f} s")
+    found = f"{what} answered in {time.perf_counter() - began_s:.2f} s"
+    if reply is not None and reply.world:
+        found += f"; it is simulated (world {reply.world}): its figures are predictions"
+    return Check("ok", "endpoint", found)
 
 
 def _prepared(config: str) -> "Prepared":

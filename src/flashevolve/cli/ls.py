@@ -25,6 +25,8 @@ class Row:
     policy: str = ""
     schedule: str = ""
     simulated: bool = False
+    answered_by: tuple[str, ...] = ()
+    """Hashes of simulated worlds, and `real`."""
     seed_score: float | None = None
     best_score: float | None = None
     cost_usd: float = 0.0
@@ -52,7 +54,9 @@ def command(root: Path, as_json: bool) -> None:
     for row in rows:
         policy = "sync" if row.schedule == "sync" else row.policy
         scores = (score(row.seed_score), score(row.best_score))
-        cost = "simulated" if row.simulated else money(row.cost_usd)
+        mixed = len(row.answered_by) > 1
+        cost = "simulated" if row.simulated and not mixed else money(row.cost_usd)
+        cost += " (partly simulated)" if mixed else ""
         ago = f"{duration(row.age_s)} ago"
         lines.append((row.dir, row.algorithm, policy, row.state, *scores, cost, ago))
     for line in table(lines):
@@ -85,6 +89,7 @@ def describe(run_dir: Path) -> Row:
         policy=result.policy,
         schedule=result.schedule,
         simulated=result.simulated,
+        answered_by=result.answered_by,
         seed_score=result.seed_score,
         best_score=result.best_score,
         cost_usd=round(result.usage.usd, 6),

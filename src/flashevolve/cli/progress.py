@@ -52,6 +52,8 @@ class View:
     """What a screen shows."""
 
     started: ev.RunStarted
+    answered_by: tuple[str, ...]
+    """Hashes of simulated worlds, and `real`, so far."""
     t_s: float
     stages: tuple[StageView, ...]
     in_flight: int
@@ -147,6 +149,7 @@ class Progress:
         usage = state.usage
         return View(
             started=state.started,
+            answered_by=state.answered_by,
             t_s=state.t_s,
             stages=self.stages(),
             in_flight=len(state.in_flight),

@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flashevolve.engine.state import REAL
+from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.result import COUNTERS
-
-SIMULATED_NOTE = (
-    "simulated: a built-in reader answered, in virtual time. Scores and times are predictions "
-    "about a stated world, not about any model"
-)
 
 REASONS = {
     "metric_calls": "the budget of metric calls is spent",
@@ -61,8 +58,7 @@ def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[st
     reason = result["reason"]
     lines = [f"{result['run_id']}: {REASONS.get(reason, reason)}", *_scores(result, sizes)]
     lines += gain_lines(result["test_gain"])
-    if result["simulated"]:
-        lines.append(SIMULATED_NOTE + (f" ({result['world']})" if result["world"] else ""))
+    lines += simulated_lines(result)
     usage = result["usage"]
     time = duration(result["wall_s"]) if result["wall_s"] is not None else ""
     if result["virtual_s"] is not None:
@@ -73,6 +69,30 @@ def result_lines(result: Mapping[str, Any], sizes: Mapping[str, int]) -> list[st
         f"{number(usage['tokens_out'])} tokens, {money(usage['cost_usd'])}, {time}",
     ]
     return lines
+
+
+def simulated_lines(result: Mapping[str, Any]) -> list[str]:
+    """Returns what has to be said of a result that a simulated world had a part in."""
+    if not result["simulated"]:
+        return []
+    if len(result["answered_by"]) > 1:
+        return [
+            f"mixed: {answerers(result['answered_by'])} answered. Scores and times are neither "
+            "predictions about one world nor measurements of a model"
+        ]
+    served = result["virtual_s"] is None
+    how = "over HTTP, in real seconds of a paced endpoint" if served else "in virtual time"
+    return [
+        f"simulated: a built-in reader answered, {how}. Scores and times are predictions about a "
+        "stated world, not about any model" + (f" ({result['world']})" if result["world"] else "")
+    ]
+
+
+def answerers(answered_by: Sequence[str]) -> str:
+    """Returns in words who answered; before the first answer that is the models' own claim."""
+    words = {REAL: "real models", UNRECORDED_WORLD: "a simulated world that was not recorded"}
+    named = [words.get(by, f"simulated world {by}") for by in answered_by or (REAL,)]
+    return " and ".join(named)
 
 
 def gain_lines(gain: Mapping[str, Any] | None) -> list[str]:

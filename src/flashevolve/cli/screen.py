@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from flashevolve.cli.console import one_line, say
 from flashevolve.cli.progress import BudgetView, View
-from flashevolve.cli.report import counts, duration, money, number, score
+from flashevolve.cli.report import answerers, counts, duration, money, number, score
+from flashevolve.engine.state import REAL
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -121,8 +122,9 @@ def status_line(view: View) -> str:
         *(_budget(budget) for budget in view.budgets),
         f"in flight: steps {view.in_flight}, requests {view.requests}",
         money(view.usd),
+        _answers(view),
     ]
-    return "  ".join(parts)
+    return "  ".join(part for part in parts if part)
 
 
 def render(view: View) -> "RenderableType":
@@ -158,12 +160,21 @@ def _facts(view: View) -> list[tuple[str, str]]:
         ("counts", counts(view.counters)),
         ("budget", ", ".join(_budget(budget) for budget in view.budgets)),
         ("cost", f"{money(view.usd)}, {number(view.n_calls)} calls"),
+        ("answers", _answers(view)),
     ]
     return [(label, value) for label, value in facts if value]
 
 
 def _time(view: View) -> str:
     return f"{duration(view.t_s)} simulated" if view.started.simulated else duration(view.t_s)
+
+
+def _answers(view: View) -> str:
+    """Returns what must be said of the answers; empty if no simulated world gave any."""
+    if all(by == REAL for by in view.answered_by):
+        return ""
+    verdict = "mixed" if len(view.answered_by) > 1 else "predictions"
+    return f"{verdict}: {answerers(view.answered_by)} answered"
 
 
 def _budget(budget: BudgetView) -> str:

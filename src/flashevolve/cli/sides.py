@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
+from flashevolve.cli.report import answerers
 from flashevolve.errors import ConfigError
 from flashevolve.rundir import OpenRun
 
@@ -121,7 +122,4 @@ def refuse_two_worlds(first: OpenRun, second: OpenRun) -> None:
 
 def world(run: OpenRun) -> str:
     """Returns where the answers of a run came from, in words."""
-    if not run.started.simulated:
-        return "real models"
-    recorded = run.started.world
-    return f"simulated world {recorded}" if recorded else "a simulated world that was not recorded"
+    return answerers(run.state.answered_by)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from flashevolve import events as ev
 from flashevolve.engine.item import OUTCOMES, Item, Needs
+from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
 from flashevolve.policies.staleness import Update
@@ -22,6 +23,8 @@ from flashevolve.pools.pool import Pool
 Codec = Callable[[Any], Any]
 USER_CODE = "user code"
 """The role under which `Outcome.usage` is booked; no model has it, since roles are words."""
+REAL = "real"
+"""Who gave an answer that names no world; no hash is such a word."""
 NOTHING: Amounts = {"metric_calls": 0, "tokens": 0, "usd": 0.0}
 
 
@@ -89,6 +92,8 @@ class RunState:
         self.calls: dict[int, ev.CallReserved] = {}
         """Calls that are reserved and not settled."""
         self.usage_by_role: dict[str, Usage] = {}
+        self.answers: Counter[str] = Counter()
+        """Answers by what they say of a simulated world (`Reply.world`); empty = nothing."""
         self.n_forecast = 0
         """Items that have ended, the first committed one left out."""
         self.ended_cost: dict[Resource, float] = dict(NOTHING)
@@ -110,6 +115,15 @@ class RunState:
     def usage(self) -> Usage:
         """All settled calls, and what user code said that it spent itself."""
         return sum(self.usage_by_role.values(), Usage())
+
+    @property
+    def answered_by(self) -> tuple[str, ...]:
+        """Who answered so far: hashes of simulated worlds, and `REAL`; more than one is a mix."""
+        started = self.started
+        if started is None or not started.simulated:
+            return tuple(sorted({world or REAL for world in self.answers}))
+        own = started.world or UNRECORDED_WORLD
+        return tuple(sorted({own, *(world or own for world in self.answers)}))
 
     @property
     def n_created(self) -> int:
@@ -281,6 +295,8 @@ class RunState:
             {"tokens": call.tokens, "usd": call.usd}, {"tokens": usage.tokens, "usd": usage.usd}
         )
         self._book(call.role, usage, self.in_flight.get(event.ticket))
+        if event.reply is not None:
+            self.answers[event.reply.get("world", "")] += 1
 
     def _book(self, role: str, usage: Usage, flight: InFlight | None) -> None:
         self.usage_by_role[role] = self.usage_by_role.get(role, Usage()) + usage
@@ -324,6 +340,7 @@ class RunState:
             "updates": [[u.version, list(u.scopes), u.text] for u in self.updates],
             "calls": [_shallow(call) for call in self.calls.values()],
             "usage_by_role": {role: asdict(usage) for role, usage in self.usage_by_role.items()},
+            "answers": dict(self.answers),
             "n_forecast": self.n_forecast,
             "ended_cost": dict(self.ended_cost),
             "first_cost": dict(self.first_cost),
@@ -362,6 +379,7 @@ class RunState:
         state.updates = [Update(v, tuple(scopes), text) for v, scopes, text in data["updates"]]
         state.calls = {call["call"]: ev.CallReserved(**call) for call in data["calls"]}
         state.usage_by_role = {role: Usage(**u) for role, u in data["usage_by_role"].items()}
+        state.answers = Counter(data["answers"])
         state.n_forecast = data["n_forecast"]
         state.ended_cost = dict(data["ended_cost"])
         state.first_cost = dict(data["first_cost"])

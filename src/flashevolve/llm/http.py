@@ -25,6 +25,7 @@ from flashevolve.llm.wire import (
     max_tokens_field,
     read_reply,
     reserved_key,
+    world_of,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class HTTPModel:
             data = decode(body)
             if "choices" not in data and "error" in data:
                 raise self._error_in_200(data, headers)
-            return read_reply(data)
+            return read_reply(data, world_of(headers, data))
         except Unreadable as error:
             problem = f"{self._where.endpoint} answered {status} with an unusable body: {error}"
         raise Transient(problem, billed_unknown=True)

@@ -148,3 +148,10 @@ class Reply:
     """As the endpoint counted; None = it did not say."""
     tokens_out: int | None = None
     model: str = ""
+    world: str = ""
+    """Hash of the simulated world behind the endpoint, `UNRECORDED_WORLD` if it told none; empty
+    for an endpoint that does not say that it is simulated."""
+
+
+UNRECORDED_WORLD = "unrecorded"
+"""In place of a hash: simulated, and nobody knows by which world."""

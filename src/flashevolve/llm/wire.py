@@ -11,7 +11,16 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from flashevolve.llm.errors import Empty, Fatal, Refused, Transient, Truncated
-from flashevolve.llm.messages import Finish, ImagePart, Message, Reply, Request, TextPart, ToolCall
+from flashevolve.llm.messages import (
+    UNRECORDED_WORLD,
+    Finish,
+    ImagePart,
+    Message,
+    Reply,
+    Request,
+    TextPart,
+    ToolCall,
+)
 
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 
@@ -20,6 +29,12 @@ RESERVED = frozenset(
 )
 """Keys that `extra_body` may not set: they would break the reservation of tokens, or the reading
 of the answer."""
+
+WORLD_HEADER = "x-flashevolve-world"
+"""By which a simulated endpoint tells the hash of its world."""
+
+SIMULATED_FINGERPRINT = "simulated-"
+"""What its `system_fingerprint` begins with; the hash follows."""
 
 MAX_QUOTED_CHARS = 300
 """Of an endpoint's own words in our messages: the sentence that matters, not a page of HTML."""
@@ -32,6 +47,7 @@ _FINISH: Mapping[str, Finish] = {
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
+_WORLD_HASH = re.compile(r"[0-9a-f]{12}")
 _BROKEN_OFF = frozenset({"error", "abort"})
 """Reasons by which proxies and inference servers report that generation died half-way."""
 
@@ -137,8 +153,21 @@ def decode(blob: bytes) -> dict[str, Any]:
     return data
 
 
-def read_reply(data: Mapping[str, Any]) -> Reply:
-    """Returns the reply in a chat completion.
+def world_of(headers: Mapping[str, str], data: Mapping[str, Any]) -> str:
+    """Returns what `Reply.world` says of an answer with these headers and this body."""
+    told = headers.get(WORLD_HEADER)
+    if told is None:
+        # A gateway in between may keep headers to itself; it passes the body on.
+        fingerprint = data.get("system_fingerprint")
+        if not isinstance(fingerprint, str) or not fingerprint.startswith(SIMULATED_FINGERPRINT):
+            return ""
+        told = fingerprint.removeprefix(SIMULATED_FINGERPRINT)
+    # It is recorded and printed: what is no hash may be an echoed key or move a cursor.
+    return told if _WORLD_HASH.fullmatch(told) else UNRECORDED_WORLD
+
+
+def read_reply(data: Mapping[str, Any], world: str = "") -> Reply:
+    """Returns the reply in a chat completion; `world` is `world_of` it.
 
     Raises:
         Unreadable: `data` is no chat completion.
@@ -156,7 +185,7 @@ def read_reply(data: Mapping[str, Any]) -> Reply:
         raise Unreadable("expected an object 'choices[0].message', found none")
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else ""
-    reply = _reply(message, finish, data)
+    reply = _reply(message, finish, data, world)
     if finish in _BROKEN_OFF:
         raise Transient(
             f"the endpoint broke off the answer (finish_reason {finish!r})",
@@ -174,7 +203,7 @@ def read_reply(data: Mapping[str, Any]) -> Reply:
     return reply
 
 
-def _reply(message: Mapping[str, Any], finish: str, data: Mapping[str, Any]) -> Reply:
+def _reply(message: Mapping[str, Any], finish: str, data: Mapping[str, Any], world: str) -> Reply:
     told = message.get("reasoning_content") or message.get("reasoning") or ""
     reasoning = _clean(told) if isinstance(told, str) else ""
     text = _clean(_text(message.get("content")))
@@ -188,6 +217,7 @@ def _reply(message: Mapping[str, Any], finish: str, data: Mapping[str, Any]) -> 
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         model=str(data.get("model") or ""),
+        world=world,
     )
 
 

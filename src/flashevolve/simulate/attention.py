@@ -58,10 +58,13 @@ class ReaderParameters:
         within [0, 1], 0 stays 0, small rates shrink in proportion and large ones saturate, and
         strengths s and t in turn are s * t at once (but for the rounding of capacity). What a
         reader listens to (support, anchoring) and how much it varies (fickleness) are
-        dispositions, neither better nor worse, and stay. Raises ValueError unless strength > 0.
+        dispositions, neither better nor worse, and stay. Raises ValueError unless strength is
+        above 0 and finite.
         """
         if not 0 < strength < math.inf:
-            raise ValueError(f"strength must be above 0, got {strength:g}; 1 = as the world says")
+            raise ValueError(
+                f"strength must be above 0 and finite, got {strength:g}; 1 = as the world says"
+            )
         capacity = max(1, round(self.capacity_statements * strength))
         rates = {name: _at_odds(getattr(self, name), 1 / strength) for name in ERROR_RATES}
         return replace(self, capacity_statements=capacity, **rates)

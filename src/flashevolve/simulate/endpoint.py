@@ -28,6 +28,7 @@ from aiohttp import web
 from flashevolve.errors import ConfigError
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited
 from flashevolve.llm.messages import Reply
+from flashevolve.llm.wire import SIMULATED_FINGERPRINT, WORLD_HEADER
 from flashevolve.simulate.answering import Answering, ObservableModel
 from flashevolve.simulate.bodies import Asked, BadRequest, read_body
 from flashevolve.simulate.completions import (
@@ -107,7 +108,7 @@ class Endpoint:
         self._n_received += 1
         response.headers["x-request-id"] = f"sim-{self._n_received}"
         response.headers["x-flashevolve-simulated"] = self.preset
-        response.headers["x-flashevolve-world"] = self.world.hash
+        response.headers[WORLD_HEADER] = self.world.hash
         response.headers["x-flashevolve-time-scale"] = f"{running_scale():g}"
 
     @web.middleware
@@ -175,7 +176,7 @@ class Endpoint:
             created_s=int(time.time()),
             # Hosts answer under a more precise name, too; whoever logs it keeps what it was.
             model=f"sim/{self.preset}",
-            fingerprint=f"simulated-{self.world.hash}",
+            fingerprint=SIMULATED_FINGERPRINT + self.world.hash,
         )
         return Answering(self._model, asked, request, head)
 

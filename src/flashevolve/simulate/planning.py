@@ -37,8 +37,16 @@ class Plan:
     """Slot -> value."""
     lists: Mapping[str, tuple[Value, ...]]
     """`ban`, `include` and the like -> values, all of which hold."""
-    task: str = ""
-    """The sentences of the request that say what it is about."""
+    request: Sequence[Statement] = ()
+    """All that the request says, whatever of it was attended to."""
+
+    @property
+    def task(self) -> str:
+        """The sentences of the request that say what it is about, as they stand there.
+
+        Who repeats them looks at them again: all of them are there, and none is misread.
+        """
+        return " ".join(said.text for said in self.request if not understand(said).demands)
 
     def number(self, slot: str) -> int | None:
         """Returns the count in a slot; None if nothing was asked."""
@@ -75,18 +83,20 @@ def make_plan(
     request: Sequence[Statement],
     dice: Dice,
     parameters: ReaderParameters,
+    whole: Sequence[Statement] | None = None,
 ) -> Plan:
-    """Returns the plan that the attended statements of advice and of request add up to."""
+    """Returns the plan that the attended statements of advice and of request add up to.
+
+    `whole` is the request with what was not attended to; None = `request` is all of it.
+    """
     offers: dict[str, list[tuple[Value, float]]] = defaultdict(list)
     topic: list[str] = []
-    task: list[str] = []
     asked: set[str] = set()
     for said in request:
         asked |= said.stems
         demands = understand(said).demands
         if not demands:
             topic += said.text.rstrip(".!?").split()
-            task.append(said.text)
         for demand in demands:
             offers[demand.slot].append((demand.value, 1.0))
     for said in advice:
@@ -105,7 +115,7 @@ def make_plan(
             values[slot] = offered[0][0]
         else:
             values[slot] = offered[dice.pick(f"slot {slot}", [w for _, w in offered])][0]
-    return Plan(tuple(topic), values, lists, " ".join(task))
+    return Plan(tuple(topic), values, lists, request if whole is None else whole)
 
 
 def _applies(demand: Demand, reading: Reading) -> bool:

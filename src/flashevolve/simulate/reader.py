@@ -82,7 +82,7 @@ class TextReader:
         heard, acted = attend(advice, asked, dice, self.parameters)
         heard = [self._perceive(said, dice, rng) for said in heard]
         acted = [self._perceive(said, dice, rng) for said in acted]
-        return write(make_plan(heard, acted, dice, self.parameters), dice)
+        return write(make_plan(heard, acted, dice, self.parameters, asked), dice)
 
     def reflect(self, old: str, shown: Sequence[Trace], rng: random.Random) -> Revision:
         """Returns the old text with lessons of the examples."""

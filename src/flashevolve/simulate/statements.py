@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from flashevolve.simulate.signs import mask_abbreviations, mask_signs
 from flashevolve.simulate.terms import (
     FAINT,
     KEPT,
     NUMBERS,
     ORDINALS,
     PHRASES,
-    SIGNS,
     STOP,
     THESAURUS,
     TOPICS,
@@ -119,10 +119,8 @@ def statement(text: str) -> Statement:
         return f" @{len(literals) - 1} "
 
     normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text)
-    normal = _BARE.sub(lambda m: mask(m[0]), normal).lower()
-    for pattern, signs in SIGNS:
-        for sign in dict.fromkeys(pattern.findall(normal)):
-            normal = normal.replace(sign, "".join(map(mask, signs or (sign,))))
+    normal = _BARE.sub(lambda m: mask(m[0]), normal)
+    normal = mask_signs(mask_abbreviations(normal, mask).lower(), mask)
     for pattern, replacement in PHRASES:
         normal = pattern.sub(replacement, normal)
     tokens: list[str] = []

@@ -1,6 +1,6 @@
 """Terms: the general English for texts and their parts that every reader shares.
 
-Names of signs, ways to say an amount, synonyms of parts and properties of texts, numbers. Nothing
+Ways to say an amount, synonyms of parts and properties of texts, numbers. Nothing
 here belongs to a task: each entry says that two words mean one thing, and none says what to do.
 """
 
@@ -15,41 +15,6 @@ def words_of(text: str) -> tuple[str, ...]:
 def _patterns(*pairs: tuple[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern), replacement) for pattern, replacement in pairs)
 
-
-_TWO = r"(?:two|double|2)"
-_THREE = r"(?:three|triple|3)"
-
-SIGNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern), signs)
-    for pattern, signs in (
-        (r"(?<![\w@])(\*\*\w[^*\n]*\*\*|\*\w[^*\n]*\*|<<\w[^<>\n]*>>|\[\w[^\[\]\n]*\])(?!\w)", ()),
-        (r"(?<!\w)(</?[a-z][\w-]*>)", ()),
-        (rf"{_TWO} ang(?:le|ular) brackets?", ("<<", ">>")),
-        (rf"{_TWO} square brackets?", ("[[", "]]")),
-        (r"ang(?:le|ular) brackets?", ("<", ">")),
-        (r"square brackets?", ("[", "]")),
-        (r"curly (?:brackets?|braces?)", ("{", "}")),
-        (r"(?:six|6) (?:asterisk|star)s?", ("******",)),
-        (rf"{_THREE} (?:asterisk|star)s?", ("***",)),
-        (rf"{_TWO} (?:asterisk|star)s?", ("**",)),
-        (rf"{_THREE} (?:hyphen|dash)(?:es|s)?", ("---",)),
-        (rf"{_TWO} (?:hyphen|dash)(?:es|s)?", ("--",)),
-        (r"(?:single )?(?:asterisk|star symbol)s?", ("*",)),
-        (r"(?:hyphen|dash)(?:es|s)?", ("-",)),
-        (rf"{_THREE} (?:backtick|back tick)s?", ("```",)),
-        (r"(?:backtick|back tick)s?", ("`",)),
-        (rf"{_TWO} (?:hash(?:es| signs| marks)?|(?:number|pound) signs)\b", ("##",)),
-        (r"hash (?:sign|mark)s?|(?:pound|number) signs?", ("#",)),
-        (r"greater[- ]than signs?", (">",)),
-        (r"vertical bars?|\bpipes\b|pipe characters?", ("|",)),
-        (r"underscores?", ("_",)),
-        (r"ellips[ie]s", ("...",)),
-        (r"full stops?|\bperiods?\b", (".",)),
-        (r"ampersands?", ("&",)),
-        (r"(?<!\S)(<<|>>|\*{1,6}|-{2,6}|#{1,3}|>|`{3})(?![\w*#>-])", ()),
-    )
-)
-"""Names of signs in running text; an empty tuple = the sign stands there itself."""
 
 PHRASES = _patterns(
     (
@@ -74,6 +39,7 @@ PHRASES = _patterns(
     (r"\bnon[- ]?(?:empty|blank) lines?\b", "lines"),
     (r"\bsign(?:ed)?(?: it| off| the \w+| your \w+)? (?:as|with|by|on|at)\b", "signature as"),
     (r"\b(you|to|please|must|should|when) sign(?:ing|s|ed)?\b", r"\1 signature as"),
+    (r"\b(that|who|whoever) sign(?:s|ed)\b", r"\1 signature as"),
     (r"\b(?:numbered|ordered) (?:list|point|item|line|step|entr)(?:s|y|ies)?\b", "numbered"),
     (r"\bnumbered\b", "numbered"),
     (r"\blist (?:items?|entries|entry|points?)\b", "bullet"),
@@ -113,6 +79,8 @@ PHRASES = _patterns(
     ),
     (r"\b(?:two|both) copies\b", "2 copies"),
     (r"\bset off by\b|\bdivided by\b|\bset apart\b", "separate"),
+    (r"\b(?:set|keep|hold|tell)s? ((?:[\w@]+ ){0,4}?)apart\b", r"separate \1"),
+    (r"\bsets? ((?:[\w@]+ ){0,4}?)off((?: [\w@]+){0,4}?) from\b", r"separate \1\2 from"),
     (r"(?<!times )\btwice\b", "2 times twice"),
     (r"\bthrice\b", "3 times"),
 )
@@ -162,7 +130,7 @@ THESAURUS = {
     "copy": "copy duplicate",
     "repeat": "repeat restate",
     "verbatim": "verbatim",
-    "signature": "signature signoff",
+    "signature": "signature signoff signer signatory",
     "number": "number numeral",
     "digit": "digit figure",
     "name": "name",

@@ -87,3 +87,15 @@ def test_words_and_letters_are_counted_by_times(text: str, wanted: dict[str, obj
 )
 def test_numbers_that_count_no_part_of_the_text_are_no_amounts(text: str) -> None:
     assert slots_of(amounts, text) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Set off one paragraph from the next.",
+        "One paragraph follows the other after a gap.",
+        "After each paragraph but the last one comes a line of stars.",
+    ],
+)
+def test_a_one_that_stands_for_each_or_for_a_part_counts_nothing(text: str) -> None:
+    assert slots_of(amounts, text) == {}

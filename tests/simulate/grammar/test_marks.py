@@ -45,6 +45,8 @@ def test_brackets_close_what_they_open() -> None:
         ("Leave a blank line between paragraphs.", {"paragraph separator": ""}),
         ('Paragraphs are divided by "***", not by blank lines.', {"paragraph separator": "***"}),
         ("Six asterisks stand between two answers.", {"variant separator": "******"}),
+        ("Set each paragraph off from the next by ***.", {"paragraph separator": "***"}),
+        ("Six asterisks keep two answers apart.", {"variant separator": "******"}),
         ('Put "---" between the two copies.', {"copy separator": "---"}),
         ("Put the text between two lines of dashes.", {"any separator": "-"}),
     ],

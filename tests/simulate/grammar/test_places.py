@@ -64,3 +64,15 @@ def test_sentences_lines_and_paragraphs(text: str, wanted: dict[str, object]) ->
 )
 def test_an_order_may_be_told_in_many_ways(text: str) -> None:
     assert slots_of(places, text) == {"order": ("a fox", "a hen")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'A name that signs a text follows "-- ".',
+        'The name of whoever signs comes after "-- ".',
+        '"-- " comes before the name of the signer.',
+    ],
+)
+def test_who_signs_makes_a_signature(text: str) -> None:
+    assert slots_of(places, text)["signature mark"] == "-- "

@@ -58,6 +58,13 @@ _ENDINGS = {"?": "question", "!": "exclamation"} | {k: k for k in ("question", "
 """Mark at the end of sentences -> what those sentences are; others have no name."""
 _PRONOUN = re.compile(r" (?:@\d|before|after|in|on|at|to|for|by|and|must|should|is|with|from)\b")
 """What follows a "one" that stands for something named before."""
+_EACH = re.compile(
+    r" (?:[a-z]+ ){1,2}(?:from|and|to|after|before) (?:the |its )?"
+    r"(?:next|other|another|after|neighbour)\b"
+)
+"""What follows a "one" that stands for each: one paragraph and the next."""
+_ADJECTIVE = re.compile(r"\b(?:last|first|next|other|only|previous|every|nth\d+) $")
+"""What stands before a "one" that is a pronoun: the last one."""
 _CONJUNCTION = re.compile(r" (?:and|but|then|,) (?=[a-z]+ )|(?<![\w@])\d+\b")
 _TOTAL = re.compile(r"\b(?:number|count|total|amount) of (?:the |every |all )?([a-z ]+)")
 _HOLDER = {"word": "sentence", "letter": "word"}
@@ -79,7 +86,7 @@ def amounts(clause: Clause) -> Iterator[Demand]:
         if re.match(r" (?:times|occurr|instanc)", phrase):
             yield from _times(clause, relation, n)
             continue
-        if n == 1 and _PRONOUN.match(found["of"]):
+        if n == 1 and _is_pronoun(before, found["of"]):
             continue
         unit = _unit(phrase) or ("" if phrase.strip() else _subject(clause, before))
         unit = _styled(clause, unit, phrase, before, text[found.end("n") :])
@@ -87,6 +94,11 @@ def amounts(clause: Clause) -> Iterator[Demand]:
             yield from _of_unit(clause, relation, n, unit)
     if clause.has("paragraph") and (total := clause.says(r"\bparagraph \d+ of (\d+)\b")):
         yield Demand("exactly paragraph", int(total[1]))
+
+
+def _is_pronoun(before: str, after: str) -> bool:
+    """Tells whether the "one" between two texts counts nothing."""
+    return bool(_PRONOUN.match(after) or _EACH.match(after) or _ADJECTIVE.search(before))
 
 
 def _relation(found: re.Match[str], clause: Clause, before: str) -> tuple[str, int]:
