@@ -9,8 +9,8 @@ the megabytes by kind of mapping (`memory.mapped_mb`). `--trace` names the lines
 from the second mark to the last (slow). Aim: at most 10 % more at 100,000 calls than at 10,000.
 
 What grows with the calls is the candidates' texts: a pool that never evicts keeps them, here 4 KB
-for every hundred calls or so. What is steps is the allocators' doing: the table of interned names
-doubles once, arenas come by the megabyte and hardly ever go.
+for every hundred calls or so. Steps are the allocators' doing: the table of interned names
+doubles once, and arenas come by the megabyte and hardly ever go.
 """
 
 import argparse
