@@ -18,9 +18,12 @@ Observer = Callable[[ev.Record], None]
 
 SNAPSHOT_EVERY = 5000
 """Events between snapshots, at least: folding them takes a fraction of a second on opening."""
-SNAPSHOT_BYTES_PER_EVENT = 100
-"""A large state waits for more events. An event takes some 500 bytes, so that all snapshots of a
-run together write a fifth of what its events do, however long it gets."""
+SNAPSHOT_CHARS_PER_EVENT = 100
+"""A large state waits for more events, which take as long to fold on opening as there are more of
+them. An event takes some 500 bytes, so that all snapshots of a run together write a fifth of what
+its events do."""
+SNAPSHOT_EVERY_AT_MOST = 200_000
+"""Bounds that wait; beyond a state of 20 million characters, snapshots write a larger share."""
 
 
 class Writer(Protocol):
@@ -40,7 +43,10 @@ class Writer(Protocol):
         ...
 
     def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
-        """Stores the folded state at `seq`; returns its size in bytes."""
+        """Stores the folded state at `seq`; returns the characters of its JSON.
+
+        Texts that the store keeps apart, and only once, are left out.
+        """
         ...
 
 
@@ -94,8 +100,9 @@ class EventLog:
     def snapshot(self) -> None:
         """Stores the folded state, so that opening the run replays little."""
         seq = self._writer.seq
-        n_bytes = self._writer.snapshot(seq, self.state.dump(self._encode))
-        self._next_snapshot = seq + max(SNAPSHOT_EVERY, n_bytes // SNAPSHOT_BYTES_PER_EVENT)
+        n_chars = self._writer.snapshot(seq, self.state.dump(self._encode))
+        wait = max(SNAPSHOT_EVERY, n_chars // SNAPSHOT_CHARS_PER_EVENT)
+        self._next_snapshot = seq + min(wait, SNAPSHOT_EVERY_AT_MOST)
 
     async def _tell(self) -> None:
         try:

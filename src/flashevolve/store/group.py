@@ -56,7 +56,10 @@ class Group:
             self._add(META, ("run_id", event.run_id))
 
     def add_snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
-        """Adds the folded state after event `seq`; returns the size of its row in bytes."""
+        """Adds the folded state after event `seq`; returns the characters of its row.
+
+        Long texts in it are stored apart, once for all rows, and not counted.
+        """
         body, texts = intern_json(state)
         self._add_texts(texts)
         self._add(SNAPSHOTS, (seq, body))
