@@ -23,7 +23,8 @@ SNAPSHOT_CHARS_PER_EVENT = 100
 them. An event takes some 500 bytes, so that all snapshots of a run together write a fifth of what
 its events do."""
 SNAPSHOT_EVERY_AT_MOST = 200_000
-"""Bounds that wait; beyond a state of 20 million characters, snapshots write a larger share."""
+"""Bounds that wait to some seconds of folding. Where a state has more than 20 million characters,
+snapshots then write a larger share."""
 
 
 class Writer(Protocol):
