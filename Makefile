@@ -54,6 +54,7 @@ bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/gain_coverage.py
 
 lock:  ## refresh requirements.lock (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock

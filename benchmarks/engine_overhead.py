@@ -8,9 +8,10 @@ Three runs, each the smallest of its rounds, since other work on the machine onl
   answers at once after a virtual latency, and a store in memory;
 - with the store: the same on disk, as a simulated run writes it;
 - a whole simulated run: GEPA on the built-in task, with the time of the reader (which writes the
-  answers) and of the checkers (which score them) taken out and shown beside it.
+  answers) and of the checkers (which score them) beside what is left: engine, clock and store, but
+  also the serving model, the counting of tokens and the drawing of lengths.
 
-What is left in each is the engine's share. Aim: 0.2 ms for engine, clock and store, at most 0.5.
+Aim: 0.2 ms for engine, clock and store, at most 0.5. The second run alone measures these.
 """
 
 import argparse
@@ -163,8 +164,8 @@ class Parts:
     checkers_ms: float
 
     @property
-    def engine_ms(self) -> float:
-        """Engine, clock, store and the serving model."""
+    def other_ms(self) -> float:
+        """Engine, clock, store, and what the simulation does besides reading and scoring."""
         return self.whole_ms - self.reader_ms - self.checkers_ms
 
 
@@ -206,13 +207,13 @@ def main() -> None:
     rounds = range(options.rounds)
     engine_ms = min(plain(options.calls, CountingStore()) for _ in rounds)
     with_store_ms = min(stored(options.calls) for _ in rounds)
-    parts = min((simulated(options.calls // 2) for _ in rounds), key=lambda p: p.engine_ms)
+    parts = min((simulated(options.calls // 2) for _ in rounds), key=lambda p: p.other_ms)
     print(f"engine and clock         {engine_ms:.3f} ms of CPU per call")
     print(f"engine, clock and store  {with_store_ms:.3f} ms  {verdict(with_store_ms)}")
     print(f"whole simulated run      {parts.whole_ms:.3f} ms, {parts.calls} calls; of which")
     print(f"  the reader             {parts.reader_ms:.3f} ms")
     print(f"  the checkers           {parts.checkers_ms:.3f} ms")
-    print(f"  all else, with serving {parts.engine_ms:.3f} ms  {verdict(parts.engine_ms)}")
+    print(f"  all else               {parts.other_ms:.3f} ms (with serving, tokens and lengths)")
 
 
 def verdict(ms: float) -> str:

@@ -33,7 +33,9 @@ from flashevolve.task import Task
 
 INPUT_CHARS, ANSWER_CHARS = 8_000, 4_000
 MARKS = (1_000, 10_000, 20_000, 50_000, 100_000, 200_000, 400_000)
-AIM = 0.10
+MIN_CALLS = MARKS[2]
+"""Growth is told from the second mark to a later one."""
+AIM, AIM_CALLS = 0.10, 100_000
 
 
 class Scale:
@@ -81,6 +83,11 @@ def main() -> None:
     parser.add_argument("--val", type=int, default=100)
     parser.add_argument("--trace", action="store_true")
     options = parser.parse_args()
+    if options.calls < MIN_CALLS:
+        parser.error(
+            f"--calls: expected at least {MIN_CALLS}, as growth is told from {MARKS[1]} calls on, "
+            f"found {options.calls}; raise it"
+        )
     if options.trace:
         tracemalloc.start()
     seed = Artifact({"system": "Be brief."})
@@ -108,7 +115,10 @@ def main() -> None:
     print(
         f"from {first} to {last} calls: RSS {grown:+.1%}, {per_call:.0f} bytes per call; ", end=""
     )
-    print(f"aim: at most {AIM:+.0%}: {'met' if grown <= AIM else 'MISSED'}")
+    verdict = "met" if grown <= AIM else "MISSED"
+    if last < AIM_CALLS:
+        verdict = f"not judged before {AIM_CALLS} calls"
+    print(f"aim: at most {AIM:+.0%}: {verdict}")
 
 
 if __name__ == "__main__":

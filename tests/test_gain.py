@@ -1,10 +1,12 @@
+from math import sqrt
 from random import Random
+from statistics import NormalDist, stdev
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flashevolve.gain import MIN_EXAMPLES, Gain, gain_of
+from flashevolve.gain import MIN_EXAMPLES, Gain, gain_of, tail_of
 
 DIFFERENCES = st.lists(
     st.floats(-1, 1, allow_subnormal=False), min_size=MIN_EXAMPLES, max_size=40
@@ -61,6 +63,25 @@ def test_an_interval_narrows_with_the_root_of_the_examples() -> None:
     assert (few[1] - few[0]) / (many[1] - many[0]) == pytest.approx(4, rel=0.3)
     # A normal mean's own interval: 1.96 standard errors on either side.
     assert many[1] - many[0] == pytest.approx(2 * 1.96 / 20, rel=0.15)
+
+
+@pytest.mark.parametrize(("n", "t"), [(10, 2.2622), (11, 2.2281), (30, 2.0452), (100, 1.9842)])
+def test_for_few_examples_an_interval_is_as_wide_as_students_t_makes_it(n: int, t: float) -> None:
+    values = [NormalDist().inv_cdf((i + 0.5) / n) for i in range(n)]
+    low, high = interval(values)
+    assert high - low == pytest.approx(2 * t * stdev(values) / sqrt(n), rel=0.08)
+
+
+def test_for_many_examples_it_leaves_out_2_5_percent_at_each_end() -> None:
+    tails = [tail_of(n) for n in (2, 10, 100, 10_000)]
+    assert tails == sorted(tails)
+    assert tails[-1] == pytest.approx(0.025, rel=0.002)
+
+
+def test_the_ends_of_an_interval_are_not_put_beyond_the_differences_by_rounding() -> None:
+    # The mean of eleven times 0.03, as floats have it, is one unit in the last place below it.
+    low, _ = interval([0.03] * 10 + [0.9])
+    assert low == 0.03
 
 
 def test_fewer_than_ten_examples_get_a_mean_and_no_interval() -> None:

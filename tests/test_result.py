@@ -1,4 +1,5 @@
 import sqlite3
+import threading
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -46,20 +47,22 @@ def longer_is_better(example: Mapping[str, Any], output: str) -> tuple[float, st
     return min(1.0, len(output) / 1000) * weight, "The title is missing."
 
 
+OPTIONS: Mapping[str, Any] = {
+    "seed": {"system": "Follow the instructions."},
+    "train": DATA["train"],
+    "val": DATA["val"],
+    "run": lambda artifact, example: artifact["system"],
+    "score": longer_is_better,
+    "id_field": "key",
+    "models": "sim/h100-qwen3-8b",
+    "concurrency": 8,
+}
+WAIT_S = 30.0
+
+
 def evolved(run_dir: Path, n_test: int = 12, **options: Any) -> fe.Result:
-    return fe.optimize(
-        seed={"system": "Follow the instructions."},
-        train=DATA["train"],
-        val=DATA["val"],
-        test=DATA["test"][:n_test],
-        run=lambda artifact, example: artifact["system"],
-        score=longer_is_better,
-        id_field="key",
-        models="sim/h100-qwen3-8b",
-        concurrency=8,
-        run_dir=run_dir,
-        **{"budget": fe.Budget(metric_calls=250), **options},
-    )
+    options = {**OPTIONS, "budget": fe.Budget(metric_calls=250), **options}
+    return fe.optimize(**options, test=DATA["test"][:n_test], run_dir=run_dir)
 
 
 def test_the_gain_on_test_is_what_the_recorded_scores_say(tmp_path: Path) -> None:
@@ -116,3 +119,34 @@ def test_a_snapshot_of_an_older_version_costs_no_gain(tmp_path: Path) -> None:
         assert changed.rowcount > 0
     state = open_run(tmp_path / "run").state
     assert result_of(state, tmp_path / "run", "", None).test_gain == gain is not None
+
+
+def gone_on_until_better(run_dir: Path) -> fe.Result:
+    """A finished run, taken up with more budget and stopped as soon as there is a new best."""
+    done = evolved(run_dir, budget=fe.Budget(metric_calls=40))
+    assert done.test_score is not None
+    runs: list[fe.Run] = []
+    go_on = threading.Event()
+
+    def score(example: Mapping[str, Any], output: str) -> tuple[float, str]:
+        assert go_on.wait(WAIT_S)
+        if runs[0].best() != done.best:
+            runs[0].stop()
+        return longer_is_better(example, output)
+
+    options = {**OPTIONS, "score": score, "budget": fe.Budget(metric_calls=2000)}
+    runs.append(fe.start(**options, test=DATA["test"], run_dir=run_dir))
+    go_on.set()
+    return runs[0].result()
+
+
+def test_an_older_bests_test_score_is_not_told_of_a_best_that_was_never_scored(
+    tmp_path: Path,
+) -> None:
+    result = gone_on_until_better(tmp_path / "run")
+    assert result.reason == "stop"
+    assert open_run(result.run_dir).state.tests["best"].mean is not None
+    assert (result.test_score, result.test_gain) == (None, None)
+    assert result.seed_test_score is not None
+    expected = "the best has changed since it was scored; resume the run to its end"
+    assert result.test_reason == expected

@@ -1,6 +1,8 @@
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -376,17 +378,39 @@ def test_a_run_is_not_resumed_in_another_world(tmp_path: Path) -> None:
     assert fe.optimize(**simulated(tmp_path / "run", world=moved, **more)).world == first.world
 
 
-def test_answers_of_another_world_are_not_reused(tmp_path: Path) -> None:
-    world = own_world(tmp_path / "world.toml", "mean_tokens = 699.0", "mean_tokens = 50.0")
-    fe.optimize(**simulated(tmp_path / "one", world=world))
-    given = simulated(tmp_path / "two")
+def reusing(run_dir: Path, reused: Path) -> fe.Run:
+    given = simulated(run_dir)
     splits = load_splits(given.pop("train"), given.pop("val"))
     score = given.pop("score")
     settings = settings_from(**given)
-    reusing = settings.run.model_copy(update={"reuse": tmp_path / "one"})
-    prepared = prepare(settings.model_copy(update={"run": reusing}), splits=splits, score=score)
+    table = settings.run.model_copy(update={"reuse": reused})
+    return fe.Run(prepare(settings.model_copy(update={"run": table}), splits=splits, score=score))
+
+
+def test_answers_of_another_world_are_not_reused(tmp_path: Path) -> None:
+    world = own_world(tmp_path / "world.toml", "mean_tokens = 699.0", "mean_tokens = 50.0")
+    fe.optimize(**simulated(tmp_path / "one", world=world))
     with pytest.raises(ConfigError, match=r"run.reuse = .*one: expected the simulated world"):
-        fe.Run(prepared).result()
+        reusing(tmp_path / "two", tmp_path / "one").result()
+
+
+def test_a_simulated_run_that_recorded_no_world_is_neither_resumed_nor_reused(
+    tmp_path: Path,
+) -> None:
+    fe.optimize(**simulated(tmp_path / "one"))
+    with closing(sqlite3.connect(tmp_path / "one" / "run.sqlite")) as store, store:
+        store.execute(
+            "UPDATE events SET event = json_remove(event, '$.world') WHERE kind = 'run_started'"
+        )
+    expected = (
+        "expected a simulated run that recorded its world, found none recorded. Whether it was "
+        f"{load_world().hash}, the world of now, is unknown: start anew"
+    )
+    more = {"budget": fe.Budget(metric_calls=60)}
+    with pytest.raises(ConfigError, match=f"one: {expected}"):
+        fe.optimize(**simulated(tmp_path / "one", **more))
+    with pytest.raises(ConfigError, match=f"^run.reuse = .*one: {expected}"):
+        reusing(tmp_path / "two", tmp_path / "one").result()
 
 
 def test_a_run_on_the_hosted_preset_meets_its_limits_and_goes_on(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from flashevolve.artifact import Artifact
 from flashevolve.engine.state import REAL, RunState
+from flashevolve.events import TestScored
 from flashevolve.gain import Gain, gain_of
 from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
@@ -118,7 +119,7 @@ def result_of(state: RunState, run_dir: Path, model: str, wall_s: float | None) 
     seed = Artifact(started.artifact)
     best = state.pool.best()
     first = state.pool.candidates.get(0)
-    tests = state.tests
+    tests = _tests(state)
     answered_by = state.answered_by
     counters = {name: state.counters[name] for name in COUNTERS}
     counters |= {n: state.counters[n] for n in sorted(state.counters) if n not in counters}
@@ -156,20 +157,39 @@ def _one_world(answered_by: tuple[str, ...]) -> str | None:
     return answered_by[0] if known else None
 
 
+def _tests(state: RunState) -> dict[str, TestScored]:
+    """Returns what was scored on test, without the best of earlier if there is a better one now."""
+    tests = {which: test for which, test in state.tests.items() if test.mean is not None}
+    if _best_has_changed(state):
+        tests.pop("best", None)
+    return tests
+
+
+def _best_has_changed(state: RunState) -> bool:
+    """Says whether the candidate that was scored as the best is the best no more.
+
+    A resume with more budget may find a better one, and end before it scores it.
+    """
+    scored, best = state.tests.get("best"), state.pool.best()
+    if scored is None or scored.mean is None or best is None:
+        return False
+    return scored.candidate != best.id
+
+
 def _test_differences(state: RunState, seed: Artifact) -> dict[str, float]:
     """Returns best minus seed by test example; empty unless both were scored."""
-    tests = {which: test for which, test in state.tests.items() if test.mean is not None}
-    if tests.keys() < {"seed", "best"}:
+    best = state.pool.best()
+    if best is None or _tests(state).keys() < {"seed", "best"}:
         return {}
-    # After a resume the best may be another one than was scored; its scores are what counts.
-    best = state.pool.candidates.get(tests["best"].candidate)
     before = state.test_scores.get(seed.hash, {})
-    after = state.test_scores.get(best.artifact.hash, {}) if best else {}
+    after = state.test_scores.get(best.artifact.hash, {})
     both = sorted(before.keys() & after.keys())
     return {example: fmean(after[example]) - fmean(before[example]) for example in both}
 
 
 def _test_reason(state: RunState) -> str:
+    if _best_has_changed(state):
+        return "the best has changed since it was scored; resume the run to its end"
     missing = [test.reason for test in state.tests.values() if test.mean is None]
     if missing:
         return missing[0]

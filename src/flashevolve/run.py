@@ -315,6 +315,11 @@ def _check_world(what: str, start: RunStarted, world: "World | None") -> None:
     if world is not None:
         from flashevolve.simulate.world import check_same_world
 
+        if not start.world:
+            raise ConfigError(
+                f"{what}: expected a simulated run that recorded its world, found none recorded. "
+                f"Whether it was {world.hash}, the world of now, is unknown: start anew"
+            )
         check_same_world(what, start.world, world)
 
 

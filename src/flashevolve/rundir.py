@@ -44,7 +44,8 @@ def new_run_dir(root: Path, now: datetime) -> Path:
 def holds_run(run_dir: Path) -> bool:
     """Says whether a directory holds a run; one killed before its tables were made does not."""
     file = run_dir / RUN_FILE
-    return file.is_file() and file.stat().st_size > 0
+    with boundary(run_dir, "look for a run in"):
+        return file.is_file() and file.stat().st_size > 0
 
 
 def first_event(store: Queries, run_dir: Path) -> RunStarted:

@@ -1,13 +1,18 @@
 import json
 import os
 import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flashevolve.cli.diff import parse
+from flashevolve import events as ev
+from flashevolve.cli.diff import heading, parse, settings_that_differ
 from flashevolve.cli.main import invoke
+from flashevolve.cli.sides import sides
 from flashevolve.errors import ConfigError
 from flashevolve.rundir import open_run, read_result
 from flashevolve.simulate.world import WORLD_FILE, load_world
@@ -116,6 +121,80 @@ def test_runs_on_other_examples_are_said_not_to_compare(
     assert "their val examples differ" not in out
     row = next(line for line in out.splitlines() if "contents of data.test" in line)
     assert row.split()[3:] == ["3", "examples", "2", "examples"]
+
+
+def test_splits_of_one_size_with_other_examples_show_digits_of_their_fingerprints(
+    finished: Path, tmp_path: Path
+) -> None:
+    one = open_run(finished)
+    data = {**one.started.data, "test": {"n": 3, "hash": "0123456789abcdef"}}
+    two = replace(one, started=replace(one.started, data=data))
+    (found,) = settings_that_differ(one, two).values()
+    own = one.started.data["test"]["hash"]
+    assert found == (f"3 examples ({own[:8]})", "3 examples (01234567)")
+
+
+def test_runs_that_were_scored_differently_are_said_not_to_compare(
+    finished: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    config, there = simulated(tmp_path), tmp_path / "run"
+    changes = ["--run-dir", str(there), "--task.workload", "instructions-loose", "--budget", "40"]
+    assert invoke(["run", str(config), *changes]) == 0
+    warning = "they are scored differently: their scores do not compare"
+    assert warning in said(capsys, finished, there).splitlines()
+    assert told(capsys, finished, there)["scored_alike"] is False
+    assert warning not in said(capsys, finished, finished)
+    assert told(capsys, finished, finished)["scored_alike"] is True
+
+
+def test_runs_whose_simulated_worlds_were_not_recorded_are_said_to_be_of_unknown_ones(
+    finished: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    older = tmp_path / "older"
+    shutil.copytree(finished, older)
+    with closing(sqlite3.connect(older / "run.sqlite")) as store, store:
+        for table in ("events", "snapshots"):
+            column, key = (
+                ("event", "$.world") if table == "events" else ("state", "$.started.world")
+            )
+            store.execute(f"UPDATE {table} SET {column} = json_remove({column}, '{key}')")
+    expected = "a simulated world was not recorded: whether it was the same, and their scores"
+    assert expected in said(capsys, older, older)
+    assert told(capsys, older, older)["worlds_known"] is False
+    assert told(capsys, finished, finished)["worlds_known"] is True
+
+
+def test_the_file_of_a_simulated_world_is_no_difference(finished: Path) -> None:
+    one = open_run(finished)
+    config = {**one.started.config, "simulation": {"world": "elsewhere.toml"}}
+    two = replace(one, started=replace(one.started, config=config))
+    assert settings_that_differ(one, two) == {}
+
+
+def test_a_folder_of_runs_is_not_a_run_and_the_way_to_list_them_is_told(
+    finished: Path, capsys: Capture
+) -> None:
+    capsys.readouterr()
+    assert invoke(["diff", str(finished.parent)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "expected a run, found a folder with 1 of them. Name one; to list them: " in line
+    assert line.endswith(f"flashevolve ls {finished.parent}")
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_one_line() -> None:
+    with pytest.raises(ConfigError, match=r"^diff: expected the number of a candidate, found one"):
+        parse(["a", "9" * 5000])
+
+
+def test_a_best_that_was_never_scored_says_so_in_place_of_its_test_score(
+    evolved: Path, capsys: Capture
+) -> None:
+    run = open_run(evolved)
+    scored = ev.TestScored(which="best", candidate=0, mean=0.5, n=3)
+    run.state.tests["best"] = scored
+    lines = heading([run], *sides(run, []))
+    assert "test: the best has changed since it was scored; resume the run to its end" in lines
+    assert not any("gain on test" in line for line in lines)
 
 
 def test_reading_changes_nothing_in_the_run(finished: Path, capsys: Capture) -> None:

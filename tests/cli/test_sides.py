@@ -6,7 +6,15 @@ import pytest
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
-from flashevolve.cli.sides import best_side, candidate, refuse_two_worlds, seed_side, sides
+from flashevolve.cli.sides import (
+    best_side,
+    candidate,
+    refuse_two_worlds,
+    scored_alike,
+    seed_side,
+    sides,
+    worlds_are_unknown,
+)
 from flashevolve.engine.state import RunState
 from flashevolve.errors import ConfigError
 from flashevolve.pools.head import HeadPool
@@ -125,6 +133,35 @@ def test_runs_of_two_worlds_are_refused_in_one_line_that_names_both(
     expected = rf"one and .*two: expected runs in one world, found {found}, whose scores do not"
     with pytest.raises(ConfigError, match=expected):
         refuse_two_worlds(*runs)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "unknown"),
+    [(OLDER, OLDER, True), (HERE, HERE, False), (REAL, REAL, False), (MIXED, MIXED, False)],
+)
+def test_worlds_that_were_not_recorded_are_unknown(
+    first: dict[str, Any], second: dict[str, Any], unknown: bool
+) -> None:
+    runs = (opened(ParetoPool(), **first), opened(ParetoPool(), "two", **second))
+    refuse_two_worlds(*runs)
+    assert worlds_are_unknown(*runs) == unknown
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alike"),
+    [
+        ({"metric": "exact"}, {"metric": "exact", "replicas": 3}, True),
+        ({"metric": "exact"}, {"metric": "contains"}, False),
+        ({"metric": "json", "fields": ["a"]}, {"metric": "json"}, False),
+        ({"workload": "instructions"}, {"workload": "instructions-loose"}, False),
+        ({"metric": "exact", "failure_score": 0.0}, {"metric": "exact", "failure_score": 1}, False),
+    ],
+)
+def test_runs_are_scored_alike_if_what_decides_a_score_is_the_same(
+    first: dict[str, Any], second: dict[str, Any], alike: bool
+) -> None:
+    runs = [opened(ParetoPool(), config={"task": task}) for task in (first, second)]
+    assert scored_alike(*runs) == alike
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.artifact import Artifact
-from flashevolve.cli.texts import Change, changes, coloured
+from flashevolve.cli.texts import MAX_WORDS, Change, changes, coloured
 
 TEXT = st.text(alphabet="ab \n", max_size=30)
 
@@ -62,6 +62,13 @@ def test_within_a_changed_line_the_words_that_changed_stand_out() -> None:
     ]
     assert [new.plain[s.start : s.end] for s in new.spans] == ["most"]
     assert (old.style, new.style) == ("red", "green")
+
+
+@pytest.mark.parametrize(("n_words", "n_marked"), [(MAX_WORDS, 1), (MAX_WORDS + 1, 0)])
+def test_words_of_a_very_long_line_are_not_matched_at_all(n_words: int, n_marked: int) -> None:
+    words = [f"w{n % 50}" for n in range(n_words)]
+    lines = change(" ".join(words), " ".join(["other", *words[1:]])).lines
+    assert [len(text.spans) for text in list(coloured(lines))[-2:]] == [n_marked, n_marked]
 
 
 @pytest.mark.parametrize(

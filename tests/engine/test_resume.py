@@ -1,5 +1,6 @@
 """A run cut after any transaction and resumed: nothing recorded is asked again, nothing is lost."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -11,6 +12,7 @@ from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.state import RunState
 from flashevolve.engine.workflow import Stage, StageContext
+from flashevolve.errors import ConfigError
 from flashevolve.policies.staleness import Policy
 from flashevolve.store.codec import record_to_json
 from tests.engine.test_properties import SLOW, audit, benches, run, same
@@ -141,6 +143,29 @@ def test_a_budget_holds_over_all_processes_together(budget: dict[str, int]) -> N
         book.finished(resumable=False)
 
 
+@pytest.mark.parametrize("budget", [{"tokens": 1000}, {"tokens": 2500}, {"usd": 0.0017}])
+@pytest.mark.parametrize("workflow", [Deltas, Reduction])
+def test_a_run_killed_after_its_drain_began_starts_no_step_and_ends_the_same(
+    workflow: type[HeadWorkflow], budget: dict[str, float]
+) -> None:
+    def new() -> Bench:
+        many = partial(workflow, n=50)
+        return Bench(many, in_flight=1, n_test=3, budget=budget)
+
+    whole = new()
+    expected = state_that_matters(whole.run())
+    kinds = [record.event.kind for record in whole.store.records]
+    drained = kinds.index("drain_started") + 1
+    for n_records in (b for b in whole.store.boundaries if b >= drained):
+        bench = new()
+        bench.store = cut(whole, n_records)
+        state = bench.run()
+        assert bench.reason == whole.reason
+        assert state.n_created == len(whole.store.events(ev.ItemSelected))
+        # Whether the money suffices for the test depends on what the killed calls are booked at.
+        assert {**state_that_matters(state), "tests": 0} == {**expected, "tests": 0}
+
+
 def test_a_visit_that_had_used_its_budget_up_is_redone_from_the_journal() -> None:
     """One item's validation is all the budget; killed after its outcomes, it still ends well."""
     whole = new_bench(Reduction, "full", in_flight=1, budget={"metric_calls": 2})
@@ -250,6 +275,17 @@ def test_without_replicas_the_log_is_what_it_was_before_there_were_any() -> None
         bench.run()
         logs.append([record_to_json(record) for record in bench.store.records])
     assert logs[0] == logs[1]
+
+
+def test_shared_evaluations_declared_as_metric_calls_are_refused_before_any_is_paid_for() -> None:
+    bench = new_bench(Plainly, "full", n_val=3, replicas=2)
+    expected = (
+        r"^stage 'check': expected evaluations with fresh=False to be declared as "
+        r"Needs\(shared=\.\.\.\), since task.replicas is 2, found none declared\. Mend"
+    )
+    with pytest.raises(ConfigError, match=expected):
+        bench.run()
+    assert bench.store.events(ev.OutcomeRecorded) == []
 
 
 def test_a_sweep_of_replicas_that_is_killed_anywhere_ends_the_same() -> None:

@@ -112,6 +112,31 @@ def test_two_who_ask_at_once_for_what_is_stored_get_the_same_scores() -> None:
     run_virtual(main())
 
 
+class Punctual(Disk):
+    """Shows what was recorded before it was asked, and no more."""
+
+    async def durable(self) -> None:
+        asked = {artifact: dict(scores) for artifact, scores in self.recorded.items()}
+        await asyncio.sleep(1.0)
+        self.readable = asked
+
+
+def test_scores_that_came_and_left_while_one_waited_are_not_missed() -> None:
+    async def main() -> None:
+        disk = Punctual()
+        shared = SharedScores(disk.durable, disk, n_kept=0)
+        await note(shared, disk, "a", 1)
+
+        async def ask_later() -> list[float]:
+            await asyncio.sleep(0.5)
+            return await seen(shared, "a")
+
+        found, _ = await asyncio.gather(ask_later(), note(shared, disk, "a", 2))
+        assert found == [1.0, 2.0]
+
+    run_virtual(main())
+
+
 def test_a_resume_knows_what_earlier_processes_recorded() -> None:
     async def main() -> None:
         disk = Disk()

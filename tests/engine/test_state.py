@@ -146,12 +146,20 @@ def test_a_second_kill_books_only_what_was_evaluated_since_the_first() -> None:
     assert state.in_flight[1].n_prepaid == 3
 
 
-def test_a_resume_forgets_the_drain_and_the_end() -> None:
+def test_a_resume_forgets_the_end_and_a_drain_only_with_another_budget() -> None:
     drained = ev.DrainStarted(reason="tokens")
     ended = ev.RunEnded(reason="tokens", resumable=False)
-    state = fold(drained, ended, ev.RunResumed(changes={}, orphans=[]))
-    assert state.drain is None
-    assert state.ended is None
+    same = ev.RunResumed(changes={"limits": {"concurrency": 2}}, orphans=[])
+    more = ev.RunResumed(changes={"budget": {"tokens": 9}}, orphans=[])
+    state = fold(drained, ended, same)
+    assert (state.drain, state.ended) == (drained, None)
+    assert fold(drained, ended, same, more).drain is None
+    assert fold(more, drained, ended, more).drain == drained
+    assert fold(more, drained, ended, same).drain is None
+    data = fold(more, drained).dump(vars)
+    loaded = RunState.load(data, HeadPool.load(data["pool"]), {}, state.decode)
+    loaded.apply(ev.Record(seq=9, t_s=9.0, event=more))
+    assert loaded.drain == drained
 
 
 def test_an_unknown_event_is_refused() -> None:

@@ -1,7 +1,7 @@
 """`flashevolve diff`: what changed from one artifact to another, within a run or between two."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,24 @@ from flashevolve import rundir
 from flashevolve.artifact import Artifact
 from flashevolve.cli.console import one_line, print_json, safe
 from flashevolve.cli.report import gain_lines, score, simulated_lines, table
-from flashevolve.cli.sides import Side, best_side, refuse_two_worlds, seed_side, sides
+from flashevolve.cli.sides import (
+    Side,
+    best_side,
+    refuse_two_worlds,
+    scored_alike,
+    seed_side,
+    sides,
+    worlds_are_unknown,
+)
 from flashevolve.cli.texts import Change, changes, coloured
 from flashevolve.config.compare import differences
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.result import Result, result_of
 from flashevolve.rundir import OpenRun
 from flashevolve.task import SPLITS
+
+MAX_DIGITS = 18
+"""Of a candidate's number; Python itself refuses to read thousands of them."""
 
 VALUE_CHARS = 40
 """Of a configured value; a longer one is a text, which is no use in a table."""
@@ -36,6 +47,8 @@ def command(targets: tuple[str, ...], component: str | None, as_json: bool) -> N
     between the bests of two runs, with what differs in their configurations.
     """
     dirs, ids = parse(targets)
+    for directory in dirs:
+        refuse_many(directory)
     runs = [rundir.open_run(d) for d in dirs or [rundir.latest_run(Path("runs"))]]
     if len(runs) == 2:
         refuse_two_worlds(*runs)
@@ -54,14 +67,34 @@ def command(targets: tuple[str, ...], component: str | None, as_json: bool) -> N
 
 def parse(targets: Sequence[str]) -> tuple[list[Path], list[int]]:
     """Returns the runs and the candidates that were named; a number is a candidate."""
-    ids = [int(t) for t in targets if t.isdecimal() and not rundir.holds_run(Path(t))]
-    dirs = [Path(t) for t in targets if not t.isdecimal() or rundir.holds_run(Path(t))]
+    numbers = [
+        t
+        for t in targets
+        if t.isdecimal() and (len(t) > MAX_DIGITS or not rundir.holds_run(Path(t)))
+    ]
+    for number in numbers:
+        if len(number) > MAX_DIGITS:
+            raise ConfigError(
+                f"diff: expected the number of a candidate, found one of {len(number)} digits. "
+                "To list candidates: flashevolve show DIR"
+            )
+    ids = [int(number) for number in numbers]
+    dirs = [Path(t) for t in targets if t not in numbers]
     if len(dirs) > 2 or len(ids) > 2 or (len(dirs) == 2 and ids):
         raise ConfigError(
             f"diff: expected DIR, DIR A, DIR A B or DIR DIR, found {' '.join(targets)}. Name one "
             "run with at most two candidates, or two runs"
         )
     return dirs, ids
+
+
+def refuse_many(directory: Path) -> None:
+    """Refuses a folder of runs in place of one of them."""
+    if not rundir.holds_run(directory) and (runs := rundir.runs_below(directory)):
+        raise ConfigError(
+            f"{directory}: expected a run, found a folder with {len(runs)} of them. Name one; to "
+            f"list them: flashevolve ls {directory}"
+        )
 
 
 def only(found: list[Change], component: str | None) -> list[Change]:
@@ -103,6 +136,8 @@ def to_json(runs: Sequence[OpenRun], old: Side, new: Side, found: list[Change]) 
     if len(runs) == 2:
         keys = settings_that_differ(*runs)
         data["config"] = [{"key": k, "from": a, "to": b} for k, (a, b) in keys.items()]
+        data["scored_alike"] = scored_alike(*runs)
+        data["worlds_known"] = not worlds_are_unknown(*runs)
         data["results"] = [_result(run).to_json() for run in runs]
     elif _is_tested(runs[0], old, new):
         data["test_gain"] = _gain(runs[0])
@@ -110,15 +145,24 @@ def to_json(runs: Sequence[OpenRun], old: Side, new: Side, found: list[Change]) 
 
 
 def settings_that_differ(first: OpenRun, second: OpenRun) -> dict[str, tuple[Any, Any]]:
-    """Returns what of two configurations differs, contents of the data included."""
+    """Returns what of two configurations differs, contents of the data included.
+
+    The file that a simulated world was read from says nothing; its hash is told elsewhere.
+    """
     found = differences(first.started.config, second.started.config)
+    found.pop("simulation.world", None)
     for split in SPLITS:
         a, b = (run.started.data.get(split, {}) for run in (first, second))
         if a != b:
-            found[f"contents of data.{split}"] = tuple(  # type: ignore[assignment]
-                f"{d.get('n', 0)} examples" for d in (a, b)
-            )
+            found[f"contents of data.{split}"] = (_contents(a, b), _contents(b, a))
     return found
+
+
+def _contents(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Returns the size of a split; with a part of its fingerprint if the other is as large."""
+    n = one.get("n", 0)
+    told = f" ({one.get('hash', '?')[:8]})" if n == other.get("n", 0) else ""
+    return f"{n} examples{told}"
 
 
 def heading(runs: Sequence[OpenRun], old: Side, new: Side) -> list[str]:
@@ -136,7 +180,10 @@ def _one_run(run: OpenRun, old: Side, new: Side) -> list[str]:
     rows += [("lineage", _chain(old), _chain(new))]
     lines += table(rows)
     if _is_tested(run, old, new):
+        result = _result(run)
         lines += gain_lines(_gain(run))
+        if new.test is None and result.test_reason:
+            lines.append(f"test: {result.test_reason}")
     if best_side(run).role == "seed":
         lines.append("nothing better than the seed has been admitted")
     return lines
@@ -170,6 +217,13 @@ def _two_runs(first: OpenRun, second: OpenRun) -> list[str]:
         rows.append((name, *(score(getattr(result, key)) for result in results)))  # type: ignore[arg-type]
     rows.append(("gain on test", *(_short_gain(result) for result in results)))  # type: ignore[arg-type]
     lines = [*table(rows), ""]
+    if worlds_are_unknown(first, second):
+        lines.append(
+            "a simulated world was not recorded: whether it was the same, and their scores "
+            "compare, is unknown"
+        )
+    if not scored_alike(first, second):
+        lines.append("they are scored differently: their scores do not compare")
     differing = settings_that_differ(first, second)
     if not differing:
         return [*lines, "the configurations are the same"]

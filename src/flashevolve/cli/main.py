@@ -7,9 +7,10 @@ is one line on stderr; only our own bugs show a traceback.
 import gc
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -35,8 +36,30 @@ COMMANDS = {
 """Name -> module in `flashevolve.cli` and one line of help, in reading order."""
 
 
+class ReaderGoneError(Exception):
+    """Whoever read our output has gone; click would end the process with a BrokenPipeError's 1."""
+
+
+@contextmanager
+def _reader_may_go() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
+
+
 class LazyGroup(click.Group):
     """A group that imports a subcommand's module only to run it."""
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Reads the arguments; `--help` is printed here."""
+        with _reader_may_go():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the subcommand."""
+        with _reader_may_go():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Returns the names in reading order."""
@@ -111,7 +134,7 @@ def main() -> NoReturn:
     try:
         code = invoke(sys.argv[1:])
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGoneError):
         # Whoever read our output has gone, as in `flashevolve events D | head`; a flush at exit
         # would complain once more.
         sys.stdout = None

@@ -10,6 +10,7 @@ from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.cli.report import answerers
 from flashevolve.errors import ConfigError
+from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.rundir import OpenRun
 
 
@@ -111,13 +112,42 @@ def _lineage(run: OpenRun, found: Candidate) -> list[int]:
 
 
 def refuse_two_worlds(first: OpenRun, second: OpenRun) -> None:
-    """Refuses to set scores beside each other that come from different worlds."""
+    """Refuses to set scores beside each other that come from different worlds.
+
+    Two runs that recorded none pass; `worlds_are_unknown` says so of them.
+    """
     a, b = (world(run) for run in (first, second))
     if a != b:
         raise ConfigError(
             f"{first.dir} and {second.dir}: expected runs in one world, found {a} and {b}, whose "
             "scores do not compare. To read either text: flashevolve best DIR"
         )
+
+
+def worlds_are_unknown(first: OpenRun, second: OpenRun) -> bool:
+    """Says whether simulated worlds had a part that were not recorded, and so may be two."""
+    return any(UNRECORDED_WORLD in run.state.answered_by for run in (first, second))
+
+
+SCORING_KEYS = (
+    "workload",
+    "metric",
+    "answer",
+    "pattern",
+    "fields",
+    "tolerance",
+    "failure_score",
+)
+"""Of [task]: what decides the score of an output."""
+
+
+def scored_alike(first: OpenRun, second: OpenRun) -> bool:
+    """Says whether two runs have the same settings of how an output is scored.
+
+    A `score` that Python handed over is in no configuration, and not compared.
+    """
+    a, b = (run.started.config.get("task", {}) for run in (first, second))
+    return all(a.get(key) == b.get(key) for key in SCORING_KEYS)
 
 
 def world(run: OpenRun) -> str:

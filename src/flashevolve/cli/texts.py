@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 CONTEXT_LINES = 3
 
+MAX_WORDS = 300
+"""Of a line, for its changed words to be marked: matching takes time with their square, or worse.
+A text of one long line is readable without."""
+
 MIN_LIKENESS = 0.3
 """Lines with less in common are two lines, and not one that was changed."""
 
@@ -99,8 +103,10 @@ def _replaced(old: Sequence[str], new: Sequence[str]) -> "Iterator[Text]":
 
 def _mark_words(old: "Text", new: "Text") -> None:
     """Marks the words that two lines do not share, if they are alike."""
-    before, after = _words(old.plain[1:]), _words(new.plain[1:])
     bare = (old.plain[1:].split(), new.plain[1:].split())
+    if max(map(len, bare)) > MAX_WORDS:
+        return
+    before, after = _words(old.plain[1:]), _words(new.plain[1:])
     if difflib.SequenceMatcher(None, *bare, autojunk=False).ratio() < MIN_LIKENESS:
         return
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)

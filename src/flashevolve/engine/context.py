@@ -5,6 +5,7 @@ The item owns what it asks for: requests run inside its task, so cancelling the 
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ from flashevolve.engine.item import Needs
 from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask
 from flashevolve.engine.workflow import StageContext, T
+from flashevolve.errors import ConfigError
 from flashevolve.llm.calls import CallService, Journal, Origin
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome
@@ -37,9 +39,18 @@ class Visit:
     """Recorded for this item, by this process too."""
     metric_calls: int = 0
     """Spent so far; at most `needs.metric_calls`."""
+    declares_shared: bool = True
+    """False if the stage declared no shared evaluations (`Needs.shared`)."""
 
-    def spend(self) -> None:
-        """Books one metric call."""
+    def spend(self, *, fresh: bool, replicas: int) -> None:
+        """Books one metric call of a task with so many replicas."""
+        if not fresh and replicas > 1 and not self.declares_shared:
+            # Found at the first one: the budget of one call each would end amid the replicas.
+            raise ConfigError(
+                f"stage {self.stage!r}: expected evaluations with fresh=False to be declared as "
+                f"Needs(shared=...), since task.replicas is {replicas}, found none declared. Mend "
+                "the algorithm's `needs`, or set task.replicas = 1"
+            )
         if self.metric_calls >= self.needs.metric_calls:
             raise AssertionError(
                 f"stage {self.stage!r} declared {self.needs.metric_calls} metric calls "
@@ -125,7 +136,7 @@ class BoundContext:
             visit=v.visit,
             journal=v.outcomes,
             ask=self._ask,
-            spend=v.spend,
+            spend=partial(v.spend, fresh=fresh, replicas=self._services.evaluation.task.replicas),
         )
         return await self._services.evaluation.evaluate(
             place, artifact, split, example_ids, fresh=fresh

@@ -241,11 +241,13 @@ class Engine:
                     self._end_now(ticket, "dropped", f"budget: {resource}")
                 else:
                     self._board.take(lane)
-                    self._take(flight, stage, needs)
+                    self._take(flight, stage, needs, declares_shared=wish.shared > 0)
                 # What was blocked on its way here may be what the next free worker takes.
                 self._board.unblock()
 
-    def _take(self, flight: InFlight, stage: Stage[Any], needs: Needs) -> None:
+    def _take(
+        self, flight: InFlight, stage: Stage[Any], needs: Needs, *, declares_shared: bool
+    ) -> None:
         ticket = flight.item.ticket
         self._log.append(
             ev.StageTaken(
@@ -265,6 +267,7 @@ class Engine:
             needs=needs,
             calls=calls,
             outcomes=dict(outcomes),
+            declares_shared=declares_shared,
         )
         self._visits[ticket] = visit
         self._tasks[ticket] = asyncio.create_task(

@@ -18,10 +18,13 @@ Observer = Callable[[ev.Record], None]
 
 SNAPSHOT_EVERY = 5000
 """Events between snapshots, at least: folding them takes a fraction of a second on opening."""
-SNAPSHOT_BYTES_PER_EVENT = 300
+SNAPSHOT_CHARS_PER_EVENT = 300
 """A large state waits for more events. Its size counts all its texts, since they are read anew each
 time, though the store writes each only once: so all snapshots of a run together take a small share
 of what its events take, however long it gets."""
+SNAPSHOT_EVERY_AT_MOST = 200_000
+"""Bounds that wait to some seconds of folding. Where a state has more than 60 million characters, snapshots
+then take a larger share."""
 
 
 class Writer(Protocol):
@@ -41,7 +44,7 @@ class Writer(Protocol):
         ...
 
     def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
-        """Stores the folded state at `seq`; returns its size in bytes, texts included."""
+        """Stores the folded state at `seq`; returns its characters, texts included."""
         ...
 
 
@@ -95,8 +98,9 @@ class EventLog:
     def snapshot(self) -> None:
         """Stores the folded state, so that opening the run replays little."""
         seq = self._writer.seq
-        n_bytes = self._writer.snapshot(seq, self.state.dump(self._encode))
-        self._next_snapshot = seq + max(SNAPSHOT_EVERY, n_bytes // SNAPSHOT_BYTES_PER_EVENT)
+        n_chars = self._writer.snapshot(seq, self.state.dump(self._encode))
+        wait = max(SNAPSHOT_EVERY, n_chars // SNAPSHOT_CHARS_PER_EVENT)
+        self._next_snapshot = seq + min(wait, SNAPSHOT_EVERY_AT_MOST)
 
     async def _tell(self) -> None:
         try:

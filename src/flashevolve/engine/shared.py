@@ -3,7 +3,8 @@
 Memory is bounded however long a run gets: the scores of artifacts under evaluation and of those
 used last are at hand, all others are read back from the store when they are asked for. Nothing that
 was recorded is forgotten, since only what nobody uses leaves, and reading waits until all that was
-recorded is durable. Without a store everything stays.
+recorded is durable. What stays of every artifact that was ever evaluated is its hash. Without a
+store everything stays.
 """
 
 from collections import OrderedDict
@@ -56,6 +57,8 @@ class SharedScores:
         """In order of last use."""
         self._elsewhere: set[str] = set()
         """Hashes of the artifacts that have scores in the store and perhaps none here."""
+        self._n_left = 0
+        """How often an artifact's scores left the memory."""
 
     def resume(self) -> bool:
         """Takes note of what earlier processes recorded; says whether there is anything."""
@@ -66,8 +69,12 @@ class SharedScores:
     @asynccontextmanager
     async def of(self, artifact: str) -> AsyncIterator[Scores]:
         """Gives an artifact's scores; what is added to them while in use is kept."""
-        if artifact in self._elsewhere and not self._at_hand(artifact):
+        while artifact in self._elsewhere and not self._at_hand(artifact):
+            n_left = self._n_left
             await self._durable()
+            # Meanwhile it may have come, got more scores and left again: those must be durable too.
+            if n_left == self._n_left:
+                break
         # No await from here on: whoever came first meanwhile is joined.
         if artifact not in self._in_use:
             self._in_use[artifact] = _InUse(self._fetched(artifact))
@@ -95,5 +102,6 @@ class SharedScores:
     def _let_go(self) -> None:
         while self._stored is not None and len(self._idle) > self._n_kept:
             artifact, scores = self._idle.popitem(last=False)
+            self._n_left += 1
             if scores:
                 self._elsewhere.add(artifact)

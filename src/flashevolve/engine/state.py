@@ -106,6 +106,8 @@ class RunState:
         self.tests: dict[str, ev.TestScored] = {}
         self.test_scores: dict[str, dict[str, list[float]]] = {}
         """Artifact hash -> test example id -> the score of each replica."""
+        self.budget: Any = None
+        """The limits as the last process to begin had them in its configuration."""
         self.drain: ev.DrainStarted | None = None
         self.ended: ev.RunEnded | None = None
 
@@ -178,10 +180,16 @@ class RunState:
     @_fold.register
     def _run_started(self, event: ev.RunStarted) -> None:
         self.started = event
+        self.budget = event.config.get("budget")
 
     @_fold.register
     def _run_resumed(self, event: ev.RunResumed) -> None:
-        self.drain = None
+        first = self.started.config.get("budget") if self.started else None
+        budget = event.changes.get("budget", first)
+        if budget != self.budget:
+            # Otherwise what had ended evolution still does, and at most the test is to be scored.
+            self.drain = None
+        self.budget = budget
         self.ended = None
         for flight in self.in_flight.values():
             if flight.taken:
@@ -351,6 +359,7 @@ class RunState:
                 artifact: {example: list(scores) for example, scores in by_example.items()}
                 for artifact, by_example in self.test_scores.items()
             },
+            "budget": self.budget,
             "drain": asdict(self.drain) if self.drain else None,
             "ended": asdict(self.ended) if self.ended else None,
             "ledger": self.ledger.dump(),
@@ -390,6 +399,7 @@ class RunState:
             artifact: {example: list(scores) for example, scores in by_example.items()}
             for artifact, by_example in data["test_scores"].items()
         }
+        state.budget = data["budget"]
         state.drain = ev.DrainStarted(**data["drain"]) if data["drain"] else None
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])

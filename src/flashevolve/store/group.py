@@ -56,7 +56,7 @@ class Group:
             self._add(META, ("run_id", event.run_id))
 
     def add_snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
-        """Adds the folded state after event `seq`; returns its size in bytes, texts included."""
+        """Adds the folded state after event `seq`; returns its characters, texts included."""
         body, texts = intern_json(state)
         self._add_texts(texts)
         self._add(SNAPSHOTS, (seq, body))

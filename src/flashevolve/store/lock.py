@@ -70,8 +70,9 @@ class RunLock:
 def is_locked(run_dir: Path) -> bool:
     """Says whether a process is writing to a run directory; the directory is left as it is."""
     path = run_dir / LOCK_DATABASE
-    if not path.is_file():
-        return False
+    with boundary(run_dir, "look into"):
+        if not path.is_file():
+            return False
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.0)
         try:

@@ -140,14 +140,14 @@ class StoreWriter(Queries):
     def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
         """Stores the folded state after event `seq`, in place of earlier snapshots.
 
-        Returns its size in bytes, texts included.
+        Returns its characters, texts included.
         """
         with self._changed:
             self._check()
             group = Group()
-            n_bytes = group.add_snapshot(seq, state)
+            n_chars = group.add_snapshot(seq, state)
             self._hand_over(group)
-            return n_bytes
+            return n_chars
 
     async def durable(self) -> None:
         """Returns when all that was appended so far is on disk; at once in `inline` mode.
