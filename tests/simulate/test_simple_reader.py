@@ -12,8 +12,9 @@ from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.simple_reader import SimpleReader
 from flashevolve.workloads.instructions import score
 from tests.simulate.instructing import DATA, FLAWLESS, ORACLE, SEED, fenced, reflection_prompt
+from tests.simulate.usual import USUAL
 
-SIMPLE = SimpleReader()
+SIMPLE = SimpleReader(USUAL)
 CERTAIN = SimpleReader(FLAWLESS)
 KIND, COUNT, TITLE = "Be kind.", "Count the words.", "Titles are short."
 

@@ -151,10 +151,6 @@ def test_the_readers_table_counts_in_the_hash(tmp_path: Path) -> None:
     assert small.hash != changed.hash
 
 
-def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
-    assert ReaderParameters() == load_world().reader
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
