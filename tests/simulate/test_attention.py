@@ -98,5 +98,5 @@ def test_strengths_in_turn_multiply_and_certainties_stay(s: float, t: float, rat
 
 @pytest.mark.parametrize("strength", [0, -1, 1e-320, 1e308, float("nan"), float("inf")])
 def test_a_strength_that_no_reader_could_have_is_refused(strength: float) -> None:
-    with pytest.raises(ValueError, match="strength must be from 0.001 to 1000, got"):
+    with pytest.raises(ValueError, match=r"strength must be from 0\.001 to 1000, got"):
         USUAL.at_strength(strength)

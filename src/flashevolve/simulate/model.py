@@ -77,8 +77,8 @@ class SimulatedModel:
         """Answers one request.
 
         Raises `Truncated` if the answer exceeds `max_output_tokens`, `Transient` if it takes longer
-        than `timeout_s`, `RateLimited` if the preset has limits and they are reached, and `ModelBug`
-        if the reader raised.
+        than `timeout_s`, `RateLimited` if the preset has limits and they are reached, and
+        `ModelBug` if the reader raised.
         """
         sample = self._sample(request)
         prompt = text_of(request.messages)

@@ -110,7 +110,7 @@ def _world(path: Path, text: str) -> World:
         lengths=lengths,
         latency=latency,
         reader=reader,
-        hash=_hash(parsed),
+        hash=hash_of(parsed),
         file=path,
     )
 
@@ -129,7 +129,8 @@ def check_same_world(what: str, recorded: str | None, world: World) -> None:
         )
 
 
-def _hash(parsed: Mapping[str, Any]) -> str:
+def hash_of(parsed: Mapping[str, Any]) -> str:
+    """Returns 12 hexadecimal digits over values as JSON has them; their order does not count."""
     blob = json.dumps(parsed, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(blob.encode()).hexdigest()[:12]
 
@@ -210,9 +211,9 @@ def _read(path: Path, where: str, kind: type[S], table: Mapping[str, Any]) -> S:
     for name, value in table.items():
         if not _is_number(value) or (types[name] is int and type(value) is not int):
             label = "an integer" if types[name] is int else "a number"
+            most = f" of at most {MOST:g}" if _is_too_large(value) else ""
             raise ConfigError(
-                f"{path} [{where}]: expected {label} of at most {MOST:g} for {name}, "
-                f"found {_shown(value)}"
+                f"{path} [{where}]: expected {label}{most} for {name}, found {_shown(value)}"
             )
     try:
         return kind(**{name: types[name](value) for name, value in table.items()})  # type: ignore[operator]
@@ -223,6 +224,10 @@ def _read(path: Path, where: str, kind: type[S], table: Mapping[str, Any]) -> S:
 def _is_number(value: Any) -> TypeGuard[float]:
     """Says whether a value is a number that is not out of bounds; TOML has nan and inf as well."""
     return type(value) in (int, float) and -MOST <= value <= MOST
+
+
+def _is_too_large(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) > MOST
 
 
 def _shown(value: Any) -> str:
