@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from flashevolve.simulate.lengths import check_sigma, digest, normal
 
 MINUTE_S = 60.0
+"""Limits are told per minute, and a bucket holds one minute's worth."""
 _ROUNDING = 1e-9
 """Share of a bucket by which sums of many refills may miss what they stand for."""
 
