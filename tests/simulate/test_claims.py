@@ -75,7 +75,7 @@ def test_two_calls_with_one_message_differ_as_often_as_fickleness_says() -> None
 
 def test_scores_vary_between_calls_more_with_fickleness_and_not_at_all_without() -> None:
     def noise(**knobs: float) -> float:
-        reader = TextReader(reader_with(**knobs))  # type: ignore[arg-type]
+        reader = TextReader(reader_with(**knobs))
         return fmean(
             pvariance([score(e, answer(SEED, e, draw, reader))[0] for draw in range(6)])
             for e in MANY[:150]

@@ -219,7 +219,7 @@ def test_a_readers_bug_is_told_as_one() -> None:
     model = SimulatedModel.from_preset(PRESET, {}, reader=Broken())
     with pytest.raises(
         ModelBug,
-        match=r"expected an answer of h100-qwen3-8b .* its reader raised IndexError: a bug",
+        match=r"answer of h100-qwen3-8b .* its reader raised IndexError: a bug",
     ) as error:
         run_virtual(model.complete(request("Hi", 1)))
     assert isinstance(error.value.__cause__, IndexError)
@@ -231,9 +231,9 @@ def test_a_readers_bug_stops_a_run_instead_of_becoming_failure_scores(
 ) -> None:
     monkeypatch.setattr("flashevolve.simulate.reader.TextReader.answer", Broken.answer)
 
-    async def careless(artifact: Any, example: Any, ask: Any) -> Any:
+    async def careless(artifact: Any, example: Any, ctx: Any) -> Any:
         try:
-            return (await ask("task", [user(example["prompt"])])).text
+            return (await ctx.chat("task", example["prompt"])).text
         except Exception:
             return "nothing"
 
