@@ -136,31 +136,21 @@ def fixed() -> str:
                 options = ", ".join(f"{_shown(option)} {weight:g}" for option, weight in value)
                 habits.append(f"| {f'`{constant}` {meaning}'.strip()} | {options} |")
             elif _is_numeric(value):
-                if not meaning:
-                    raise ValueError(
-                        f"{name}: expected a docstring below {constant}, found none; add it"
-                    )
+                meaning = meaning or constant.lower().replace("_", " ")
                 numbers.append(f"| `{name}.{constant}` | {_listed(value)} | {meaning} |")
     return FIXED.format(numbers="\n".join(numbers), habits="\n".join(habits))
 
 
 def _told(path: Path) -> dict[str, str]:
-    """Returns a module's own public constants, each with the next docstring right below it.
-
-    Several in a row share the docstring below them.
-    """
+    """Returns a module's own public constants, each with the docstring right below it, or none."""
     told: dict[str, str] = {}
-    waiting: list[str] = []
+    above: str | None = None
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        name = _assigned(node)
-        if name is not None:
-            told[name] = ""
-            waiting.append(name)
-            continue
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            shared = waiting[-1:] if path.stem == HABITS.rpartition(".")[2] else waiting
-            told |= dict.fromkeys(shared, " ".join(str(node.value.value).split()))
-        waiting = []
+        if above and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            told[above] = " ".join(str(node.value.value).split())
+        above = _assigned(node)
+        if above is not None:
+            told[above] = ""
     return told
 
 
