@@ -46,13 +46,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recorded import served_calls
+
 import flashevolve as fe
-from flashevolve.events import CallReserved, CallSettled, Record
-from flashevolve.llm.messages import Message
 from flashevolve.rundir import read_records
-from flashevolve.simulate.ceiling import RecordedCall, ceiling_s
+from flashevolve.simulate.ceiling import ceiling_s
 from flashevolve.simulate.pace import run_paced
-from flashevolve.simulate.prefix import prefix_blocks, text_of
 from flashevolve.simulate.world import load_world
 from flashevolve.workloads.instructions import generate, score
 
@@ -104,7 +103,7 @@ def run(seed: int, options: argparse.Namespace, base_url: str | None) -> Side:
             run_paced(fe.aoptimize(**arguments), options.scale)
         cpu = (time.process_time() - cpu_s) / (time.monotonic() - began_s)
         records = list(read_records(run_dir))
-    calls = list(answered(records))
+    calls = served_calls(records)
     return Side(
         seconds=records[-1].t_s,
         calls=len(calls),
@@ -112,27 +111,6 @@ def run(seed: int, options: argparse.Namespace, base_url: str | None) -> Side:
         ceiling_s=ceiling_s(calls, load_world().preset(options.preset), max_in_flight=CONCURRENCY),
         cpu=cpu,
     )
-
-
-def answered(records: list[Record]) -> Iterator[RecordedCall]:
-    """Yields what each answered call cost the accelerator, in order of reservation."""
-    settled = {
-        r.event.call: r.event
-        for r in records
-        if isinstance(r.event, CallSettled) and r.event.status in ("ok", "truncated")
-    }
-    for record in records:
-        call = record.event
-        if isinstance(call, CallReserved) and call.call in settled:
-            messages = [Message(**message) for message in call.request["messages"]]
-            usage = settled[call.call].usage
-            yield RecordedCall(
-                input_tokens=usage.tokens_in,
-                output_tokens=usage.tokens_out,
-                max_output_tokens=call.request["max_output_tokens"],
-                latency_s=settled[call.call].latency_s,
-                prefix_blocks=prefix_blocks(text_of(messages)),
-            )
 
 
 @contextmanager

@@ -10,13 +10,14 @@ failures that are understood.
 import random
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from flashevolve.llm.messages import system, user
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace, learn, phrase
 from flashevolve.simulate.reader import TextReader
+from flashevolve.simulate.world import load_world
 from flashevolve.workloads.instructions import score
 from flashevolve.workloads.instructions.drawing import Deck, draw
 from flashevolve.workloads.instructions.generator import generate
@@ -26,10 +27,11 @@ from flashevolve.workloads.instructions.wording import FORMS, QUESTIONS, ways
 
 BARE = "Follow the instructions."
 PROBE = "Yes, it is; and 3 of (us) think: so what? The fox - a good quiet one - is here!\n\nno\n"
-FAULTLESS = ReaderParameters(
-    vague_rate=0, wrong_rate=0, overreach_rate=0, over_specific_rate=0, misread_rate=0
+WORLD = load_world()
+FAULTLESS = replace(
+    WORLD.reader, vague_rate=0, wrong_rate=0, overreach_rate=0, over_specific_rate=0, misread_rate=0
 )
-READER = TextReader()
+READER = TextReader(WORLD.reader)
 
 
 def examples(kind: str, n: int, *, full: bool) -> list[dict[str, Any]]:
@@ -90,6 +92,7 @@ def main() -> None:
     """Prints a row per kind, their means, and the bare prompt on the generated task."""
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     kinds = [k for k in ALL_KINDS if not sys.argv[2:] or any(p in k for p in sys.argv[2:])]
+    print(f"simulated, world {WORLD.hash}")
     names = ("full", "terse", "oracle", "lesson", "learnt")
     print(f"{'kind':50}" + "".join(f"{name:>8}" for name in names), f"{'n':>5}")
     rows = {kind: row(kind, n) for kind in kinds}

@@ -30,23 +30,25 @@ import asyncio
 import json
 import statistics
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from gate import pass_rate
+from recorded import served_calls
+
 import flashevolve as fe
 from flashevolve.artifact import Artifact
 from flashevolve.engine.evaluation import default_messages
-from flashevolve.events import CallReserved, CallSettled, DrainStarted, Record
+from flashevolve.events import CallSettled, DrainStarted
 from flashevolve.llm.errors import Truncated
-from flashevolve.llm.messages import Message, Request
+from flashevolve.llm.messages import Request
 from flashevolve.rundir import read_records
-from flashevolve.simulate.ceiling import RecordedCall, ceiling_s
+from flashevolve.simulate.ceiling import ceiling_s
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.simulate.model import SimulatedModel
-from flashevolve.simulate.prefix import prefix_blocks, text_of
 from flashevolve.simulate.world import check_same_world, load_world
 from flashevolve.task import Example
 from flashevolve.workloads.instructions import generate, score
@@ -117,7 +119,8 @@ def measure(arm: str, seed: int, options: argparse.Namespace) -> Row:
         records = list(read_records(run_dir))
     counts = [r.event.counts for r in records if hasattr(r.event, "counts")]
     settled = [r.event for r in records if isinstance(r.event, CallSettled)]
-    calls = list(finished_calls(records))
+    deadline = next(r.seq for r in records if isinstance(r.event, DrainStarted))
+    calls = served_calls(records, deadline)
     world = load_world()
     least_s = ceiling_s(calls, world.preset(preset), max_in_flight=options.concurrency)
     best = result.best["system"]
@@ -136,28 +139,6 @@ def measure(arm: str, seed: int, options: argparse.Namespace) -> Row:
         best_text=best,
         unchanged=unchanged_passes(best, data["train"], preset, seed),
     )
-
-
-def finished_calls(records: list[Record]) -> Iterator[RecordedCall]:
-    """Yields the calls that were answered before the deadline, in order of reservation."""
-    deadline = next(r.seq for r in records if isinstance(r.event, DrainStarted))
-    settled = {
-        r.event.call: r.event
-        for r in records
-        if isinstance(r.event, CallSettled) and r.seq < deadline and r.event.status == "ok"
-    }
-    for record in records:
-        call = record.event
-        if isinstance(call, CallReserved) and call.call in settled:
-            messages = [Message(**message) for message in call.request["messages"]]
-            answered = settled[call.call]
-            yield RecordedCall(
-                input_tokens=answered.usage.tokens_in,
-                output_tokens=answered.usage.tokens_out,
-                prefix_blocks=prefix_blocks(text_of(messages)),
-                max_output_tokens=call.request["max_output_tokens"],
-                latency_s=answered.latency_s,
-            )
 
 
 # -- the gate ----------------------------------------------------------------------------------
@@ -188,15 +169,14 @@ async def _unchanged_passes(
         except Truncated:
             return 0.0
 
-    passed: list[bool] = []
+    scores: list[tuple[list[float], list[float]]] = []
     for minibatch in minibatches:
         # Without a seed each request is a sample of its own.
         parent, child = [
             await asyncio.gather(*(rollout(example) for example in minibatch)) for _ in range(2)
         ]
-        if min(parent) < 1:
-            passed.append(sum(child) > sum(parent))
-    return statistics.fmean(passed) if passed else 0.0
+        scores.append((parent, child))
+    return pass_rate(scores)
 
 
 # -- the report --------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ from pathlib import Path
 from statistics import fmean, pvariance, stdev
 from typing import Any
 
+from gate import pass_rate
+
 from flashevolve.llm.messages import system, user
 from flashevolve.simulate.model import Reader
 from flashevolve.simulate.reader import TextReader
@@ -238,12 +240,12 @@ def effects(lab: Lab) -> dict[str, Effect]:
 
 def unchanged_child(prompt: str, lab: Lab, n: int = 1000) -> float:
     """Returns the rate at which the same text, asked again, beats itself on three examples."""
-    passed = 0
+    scores = []
     for k in range(n):
         batch = random.Random(f"gate {k}").sample(lab.train, 3)
-        parent, child = (sum(lab.score(prompt, e, f"{side}{k}") for e in batch) for side in "pc")
-        passed += child > parent
-    return passed / n
+        parent, child = ([lab.score(prompt, e, f"{side}{k}") for e in batch] for side in "pc")
+        scores.append((parent, child))
+    return pass_rate(scores)
 
 
 def noise(prompt: str, lab: Lab, n_draws: int = 8) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import pytest
 import flashevolve
 from flashevolve import plugin
 from flashevolve.cli.main import COMMANDS, invoke
+from flashevolve.simulate.constants import constants
 from flashevolve.workloads.instructions import score, write
 from tests.docs.pages import PAGES, Block, anchors, blocks, commands, links
 from tests.source import ROOT
@@ -112,6 +113,17 @@ def test_the_page_of_the_worlds_parameters_is_up_to_date() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "make_world.py"))["page"]()
     written = (ROOT / "docs" / "world.md").read_text(encoding="utf-8")
     assert written == made, "run python docs/make_world.py"
+
+
+def test_every_weight_and_habit_that_the_code_fixes_is_printed_with_its_value() -> None:
+    page = (ROOT / "docs" / "world.md").read_text(encoding="utf-8")
+    assert "| `attention.ADVICE_WEIGHT` | 0.3 | The same for standing advice: " in page
+    assert "| `reflecting.MORE_LESSONS` | 0.25, 0.1 | Chances of a second and" in page
+    assert "| `COMMAS` | `,` 0.9, nothing 0.1 |" in page
+    own = {name for name in constants() if name.startswith("writing.habits.")}
+    habits = {name.rpartition(".")[2] for name in own if "._" not in name}
+    assert len(habits) > 20
+    assert {name for name in habits if f"| `{name}`" not in page} == set()
 
 
 def test_a_parameter_without_unit_mechanism_and_source_cannot_be_printed() -> None:

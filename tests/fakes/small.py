@@ -17,11 +17,12 @@ from flashevolve.llm.messages import Message
 from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 from tests.fakes.endpoint import Endpoint, Received, Step, answer
+from tests.simulate.usual import USUAL
 
 LEARNABLE = ("detectable_format:title", "length_constraints:number_paragraphs", "layout:headings")
 """Kinds whose feedback teaches what few metric calls are enough to profit from."""
 DATA: dict[str, Any] = dict(generate(seed=3, n_train=8, n_val=4, n_test=3, kinds=LEARNABLE))
-READER = TextReader()
+READER = TextReader(USUAL)
 PRICE = fe.Price(input_usd_per_mtok=1.0, output_usd_per_mtok=2.0)
 
 

@@ -1,13 +1,15 @@
-"""What the simulated world does, as a digest, pinned to the hash and the revision of its file.
+"""What the simulated world does, as a digest, pinned to its hash and its revision.
 
-The hash pins the parameters; the digest pins what the code makes of them: answers, lengths and
-times of fixed messages on every preset, and latencies. After a deliberate change, and before
-anything is compared in the new world: python -m tests.simulate.frozen
+The hash pins the parameters and the constants of the code; the digest pins what the code makes of
+them: answers, lengths and times of fixed messages on every preset, and latencies. After a
+deliberate change, and before anything is compared in the new world:
+python -m tests.simulate.frozen
 """
 
 import asyncio
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from flashevolve.simulate.loop import run_virtual
 from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.serving import Server
 from flashevolve.simulate.world import load_world
+from tests.simulate.frozen_requests import OF_ALL_KINDS
 
 PINNED = Path(__file__).with_name("frozen.json")
 RAISE = (
@@ -25,7 +28,8 @@ RAISE = (
     "python -m tests.simulate.frozen"
 )
 RENEW = (
-    "world.toml holds another world than the one that is pinned: if that is meant, run "
+    "world.toml or a constant of the code makes another world than the pinned one: if that is "
+    "meant, run "
     "python -m tests.simulate.frozen"
 )
 
@@ -43,6 +47,29 @@ ADVICE = (
 TEXTS = ("Be kind.\nCount the words.", "Be kind.\nTitles are short.")
 
 
+AT_ONCE = 50
+"""So many answers of any length an account's limits let through at once."""
+LONG = "\n".join(
+    [
+        "Answer the request.",
+        'Put any title on the first line between "<<" and ">>".',
+        'Between paragraphs put a separator line "***".',
+        "Write every placeholder in square brackets.",
+        'Begin every heading line with "## ".',
+        'A signature is the last line and begins with "-- ".',
+        "Whenever a list is wanted, give exactly 4 bullets.",
+        'Begin every bullet line with "* ".',
+        'Begin every bullet line with "+ ".',
+        "The archive of the year 1900 holds maps.",
+        "The word lantern must appear at least 3 times.",
+        "Never use an exclamation mark.",
+    ]
+)
+"""More statements than a reader attends to."""
+OPEN = "Write about a harbour. Use bullets, a title, 2 headings, one placeholder and a signature."
+"""Leaves to habit how each of them looks."""
+
+
 def messages() -> list[tuple[Message, ...]]:
     """Returns messages of all roles, as literal texts: no workload or algorithm changes them."""
     asked = [(system(advice), user(request)) for advice in ADVICE for request in REQUESTS]
@@ -51,20 +78,32 @@ def messages() -> list[tuple[Message, ...]]:
         "## Feedback\nThe answer must contain no commas and no semicolons; it has 2."
         for k, request in enumerate(REQUESTS[:3], 1)
     )
-    reflect = (
-        f"Improve the instructions of an assistant. They read:\n\n```\n{ADVICE[1]}\n```\n\n"
-        f"{examples}\n\nWrite the new instructions within ``` blocks."
+    asked += [(system(LONG), user(request)) for request in (*REQUESTS, OPEN)]
+    asked += [(system(ADVICE[0]), user(request)) for request in (*OF_ALL_KINDS, OPEN)]
+    asks = "Improve the instructions of an assistant. They read:"
+    wanted = "Write the new instructions within ``` blocks."
+    known = f"{ADVICE[1]}\nThe answer must contain no commas and no semicolons."
+    # One that learns, one whose lesson is known already, one that has nothing to learn from.
+    reflect, repeat, blind = (
+        f"{asks}\n\n```\n{text}\n```\n\n{shown}\n\n{wanted}"
+        for text, shown in (
+            (ADVICE[1], examples),
+            (known, examples),
+            (LONG, re.sub(r"(?m)^The answer must .*$", "", examples)),
+        )
     )
     stale, current = (f"### system\n```\n{text}\n```" for text in TEXTS)
     repair = (
         f"## Stale text\n{stale}\n\n## Current text\n{current}\n\n## Updates since\n"
         "Version 2: a change\n\nGive a verdict as JSON: accept, patch or discard."
     )
-    merge = (
-        f"Combine these two prompts into one that keeps what each says:\n\n{stale}\n\n{current}\n\n"
-        "Write the combined prompt within ``` blocks."
+    merge, long_merge = (
+        f"Combine these two prompts into one that keeps what each says:\n\n### system\n```\n{one}\n"
+        f"```\n\n### system\n```\n{other}\n```\n\nWrite the combined prompt within ``` blocks."
+        for one, other in (TEXTS, (LONG, ADVICE[1]))
     )
-    return [*asked, *((user(text),) for text in (reflect, repair, merge))]
+    alone = (reflect, repeat, blind, repair, merge, long_merge)
+    return [*asked, *((user(text),) for text in alone)]
 
 
 def digest() -> str:
@@ -92,7 +131,7 @@ def problem(pinned: dict[str, Any], now: dict[str, Any]) -> str | None:
 
 
 async def _replies(preset: str) -> list[Any]:
-    """Asks for everything at once, four samples each, and returns texts, lengths and times."""
+    """Asks four times for everything, in waves, and returns texts, lengths and times."""
     loop = asyncio.get_running_loop()
     shared: dict[str, Server] = {}
     model = SimulatedModel.from_preset(preset, shared)
@@ -101,7 +140,12 @@ async def _replies(preset: str) -> list[Any]:
         reply = await model.complete(Request(messages=asked, seed=seed, max_output_tokens=32_768))
         return reply.text, reply.tokens_in, reply.tokens_out, _short(loop.time())
 
-    return await asyncio.gather(*(ask(m, seed) for m in messages() for seed in range(4)))
+    asked = [(m, seed) for m in messages() for seed in range(4)]
+    found: list[Any] = []
+    for start in range(0, len(asked), AT_ONCE):
+        wave = asked[start : start + AT_ONCE]
+        found += await asyncio.gather(*(ask(m, seed) for m, seed in wave))
+    return found
 
 
 def _short(seconds: float) -> str:
@@ -117,6 +161,7 @@ def main() -> int:
         sys.stderr.write(f"{RAISE}\n")
         return 1
     PINNED.write_text(json.dumps(now, indent=2) + "\n", encoding="utf-8", newline="\n")
+    sys.stdout.write(f"pinned {now}\n")
     return 0
 
 

@@ -7,9 +7,9 @@ from statistics import fmean
 from typing import Any
 
 from flashevolve.llm.messages import system, user
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
+from tests.simulate.usual import USUAL, reader_with
 
 SEED = "Answer the request."
 KINDS = {
@@ -38,8 +38,8 @@ RULES = {
 ORACLE = "\n".join([SEED, *RULES.values()])
 
 DATA = generate(0, 60, 60, 500)
-READER = TextReader()
-FLAWLESS = ReaderParameters(
+READER = TextReader(USUAL)
+FLAWLESS = reader_with(
     lapse_rate=0,
     misread_rate=0,
     omission_rate=0,

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from flashevolve.simulate.attention import ERROR_RATES, Dice, ReaderParameters, attend, misread
 from flashevolve.simulate.statements import statement
+from tests.simulate.usual import USUAL, reader_with
 
 REQUEST = [statement("Give exactly 4 bullets.")]
 
@@ -20,28 +21,28 @@ def _rate(advice: list[str], parameters: ReaderParameters) -> float:
 
 
 def test_related_advice_makes_a_request_surer_of_attention_and_other_advice_does_not() -> None:
-    parameters = ReaderParameters(lapse_rate=0.4)
+    parameters = reader_with(lapse_rate=0.4)
     bare = _rate([], parameters)
     assert _rate(["Count the bullets."], parameters) > bare + 0.1
     assert abs(_rate(["Stay calm."], parameters) - bare) < 0.05
 
 
 def test_without_support_related_advice_does_not_help_attention() -> None:
-    parameters = ReaderParameters(lapse_rate=0.4, support=0)
+    parameters = reader_with(lapse_rate=0.4, support=0)
     assert abs(_rate(["Count the bullets."], parameters) - _rate([], parameters)) < 0.05
 
 
 def test_statements_beyond_the_capacity_compete() -> None:
     many = [f"Region {k} has a map." for k in range(80)]
-    small = ReaderParameters(lapse_rate=0, capacity_statements=4)
+    small = reader_with(lapse_rate=0, capacity_statements=4)
     assert _rate(many, small) < 0.6
-    assert _rate(many, ReaderParameters(lapse_rate=0, capacity_statements=200)) == 1.0
+    assert _rate(many, reader_with(lapse_rate=0, capacity_statements=200)) == 1.0
 
 
 def test_no_more_statements_are_seen_than_the_capacity() -> None:
     advice = [statement(f"Region {k} has a map.") for k in range(30)]
     dice = Dice(random.Random(1), "key", 0.5)
-    heard, acted = attend(advice, REQUEST, dice, ReaderParameters(capacity_statements=5))
+    heard, acted = attend(advice, REQUEST, dice, reader_with(capacity_statements=5))
     assert len(heard) + len(acted) <= 5
 
 
@@ -73,12 +74,12 @@ STRENGTHS = st.floats(min_value=0.05, max_value=20)
 
 
 def test_strength_1_changes_nothing() -> None:
-    assert ReaderParameters().at_strength(1) == ReaderParameters()
+    assert USUAL.at_strength(1) == USUAL
 
 
 @given(STRENGTHS, STRENGTHS)
 def test_a_stronger_reader_errs_less_and_holds_more(one: float, other: float) -> None:
-    weak, strong = (ReaderParameters().at_strength(s) for s in sorted((one, other)))
+    weak, strong = (USUAL.at_strength(s) for s in sorted((one, other)))
     assert weak.capacity_statements <= strong.capacity_statements
     for name in ERROR_RATES:
         assert getattr(weak, name) >= getattr(strong, name)
@@ -89,13 +90,13 @@ def test_a_stronger_reader_errs_less_and_holds_more(one: float, other: float) ->
 
 @given(STRENGTHS, STRENGTHS, st.floats(min_value=0, max_value=1))
 def test_strengths_in_turn_multiply_and_certainties_stay(s: float, t: float, rate: float) -> None:
-    reader = ReaderParameters(lapse_rate=rate, vague_rate=0, wrong_rate=1)
+    reader = reader_with(lapse_rate=rate, vague_rate=0, wrong_rate=1)
     in_turn, at_once = reader.at_strength(s).at_strength(t), reader.at_strength(s * t)
     assert in_turn.lapse_rate == pytest.approx(at_once.lapse_rate)
     assert (in_turn.vague_rate, in_turn.wrong_rate) == (0, 1)
 
 
-@pytest.mark.parametrize("strength", [0, -1, float("nan"), float("inf")])
-def test_a_strength_that_is_not_above_0_and_finite_is_refused(strength: float) -> None:
-    with pytest.raises(ValueError, match="strength must be above 0 and finite, got"):
-        ReaderParameters().at_strength(strength)
+@pytest.mark.parametrize("strength", [0, -1, 1e-320, 1e308, float("nan"), float("inf")])
+def test_a_strength_that_no_reader_could_have_is_refused(strength: float) -> None:
+    with pytest.raises(ValueError, match=r"strength must be from 0\.001 to 1000, got"):
+        USUAL.at_strength(strength)

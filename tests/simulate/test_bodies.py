@@ -52,6 +52,14 @@ def test_what_our_own_client_sends_is_read_as_it_was_meant() -> None:
     assert (request.max_output_tokens, request.seed) == (50, 7)
 
 
+def test_numbers_of_any_size_are_numbers_and_half_surrogates_are_replaced_everywhere() -> None:
+    assert read(temperature=10**400, top_p=10**400).request.messages == (user("Hi"),)
+    call = {"id": "c\udfff", "function": {"name": "look\ud800", "arguments": "\ud800"}}
+    asked = read(messages=[{"role": "assistant", "tool_calls": [call]}])
+    [found] = asked.request.messages[0].tool_calls
+    assert (found.id, found.name, found.arguments) == ("c\ufffd", "look\ufffd", "\ufffd")
+
+
 def test_the_newer_name_of_the_limit_wins() -> None:
     assert read(max_tokens=5, max_completion_tokens=6).request.max_output_tokens == 6
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from flashevolve.simulate.attention import Dice, ReaderParameters
+from flashevolve.simulate.attention import Dice
 from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 from flashevolve.workloads.instructions.kinds import ALL_KINDS
 from tests.simulate.instructing import DATA, KINDS, ORACLE, RULES, SEED, answer, mean
+from tests.simulate.usual import USUAL, reader_with
 
 MANY = generate(1, 0, 0, 600)["test"]
 NOISE = 3 * 0.017
@@ -74,7 +75,7 @@ def test_two_calls_with_one_message_differ_as_often_as_fickleness_says() -> None
 
 def test_scores_vary_between_calls_more_with_fickleness_and_not_at_all_without() -> None:
     def noise(**knobs: float) -> float:
-        reader = TextReader(ReaderParameters(**knobs))  # type: ignore[arg-type]
+        reader = TextReader(reader_with(**knobs))
         return fmean(
             pvariance([score(e, answer(SEED, e, draw, reader))[0] for draw in range(6)])
             for e in MANY[:150]
@@ -98,7 +99,7 @@ def test_examples_are_exchangeable_so_that_no_order_of_them_can_help(kinds: Any)
 
 def test_an_answer_depends_on_its_own_message_alone() -> None:
     """Whatever was answered before or in which order, the same draw gives the same answer."""
-    reader = TextReader()
+    reader = TextReader(USUAL)
     forwards = {e["key"]: answer(SEED, e, 5, reader) for e in DATA["val"]}
     backwards = {e["key"]: answer(SEED, e, 5, reader) for e in reversed(DATA["val"])}
     assert forwards == backwards

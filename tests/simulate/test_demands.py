@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flashevolve.simulate.attention import Dice, ReaderParameters
+from flashevolve.simulate.attention import Dice
 from flashevolve.simulate.demands import Demand, understand
 from flashevolve.simulate.planning import make_plan
 from flashevolve.simulate.statements import statement, words_of
 from flashevolve.simulate.writing import write
+from tests.simulate.usual import USUAL
 
 
 def slots(text: str) -> dict[str, object]:
@@ -75,7 +76,7 @@ def test_any_words_can_be_understood_and_planned(words: list[str]) -> None:
     said = statement(" ".join(words))
     for demand in understand(said).demands:
         assert demand.slot
-    plan = make_plan([], [said], Dice(random.Random(1), "key", 0), ReaderParameters())
+    plan = make_plan([], [said], Dice(random.Random(1), "key", 0), USUAL)
     assert isinstance(write(plan, Dice(random.Random(1), "key", 0)), str)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from flashevolve.llm.messages import Message
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
 from flashevolve.simulate.roles import infer_role
 from flashevolve.workloads.instructions import score
 from tests.simulate.instructing import DATA, ORACLE, SEED, mean
 from tests.simulate.test_gepa_prompts import CERTAIN, NEW, OLD, records
+from tests.simulate.usual import USUAL, reader_with
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -72,7 +72,7 @@ def answers(
 
 def mean_of(adapter: Any, instructions: str, demos: Any = ()) -> float:
     examples = DATA["test"]
-    found = answers(adapter, instructions, examples, TextReader(), demos)
+    found = answers(adapter, instructions, examples, TextReader(USUAL), demos)
     return fmean(score(e, text)[0] for e, text in zip(examples, found, strict=True))
 
 
@@ -141,7 +141,7 @@ def test_the_proposer_gets_a_new_instruction(adapter: Any, options: Any) -> None
 
 
 def test_gepa_of_dspy_runs_and_finds_better_instructions() -> None:
-    careful = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0))
+    careful = TextReader(reader_with(vague_rate=0, wrong_rate=0))
     train = [
         dspy.Example(request=e["prompt"], whole=e).with_inputs("request") for e in DATA["train"]
     ]

@@ -265,6 +265,56 @@ def test_a_failure_after_the_first_token_is_told_in_the_stream() -> None:
     assert events(text)[-1]["error"]["message"] == "died"
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after the first token"])
+def test_a_bug_of_the_server_is_told_counted_and_logged(
+    stream: bool, late: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint = Endpoint(Failing(IndexError("no place\n7"), late=late), PRESET, world=TINY)
+    with served(endpoint) as base_url:
+        status, headers, text = fetch("POST", f"{base_url}/chat/completions", body(stream=stream))
+    told = events(text)[-1] if stream and late else json.loads(text)
+    assert status == (200 if stream and late else 500)
+    assert told["error"]["message"] == "a bug of the server: IndexError: no place 7"
+    assert told["error"].keys() == {"message", "type", "param", "code"}
+    assert headers["x-flashevolve-world"] == TINY.hash
+    assert str(endpoint.tally) == "answered 0, refused 1, left by their clients 0"
+    [record] = [r for r in caplog.records if r.name == "flashevolve.simulate.endpoint"]
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], IndexError)
+
+
+def test_a_body_that_is_not_in_its_encoding_is_the_clients_mistake() -> None:
+    endpoint = echoing(TINY)
+
+    async def main(base_url: str) -> tuple[int, Any]:
+        headers = {"content-encoding": "gzip", "content-type": "application/json"}
+        async with (
+            aiohttp.ClientSession(skip_auto_headers=["content-encoding"]) as session,
+            session.post(
+                f"{base_url}/chat/completions", data=body(), headers=headers, compress=None
+            ) as response,
+        ):
+            return response.status, await response.json()
+
+    with served(endpoint) as base_url:
+        status, told = asyncio.run(asyncio.wait_for(main(base_url), PATIENCE_S))
+    assert status == 400
+    assert "expected a body in its encoding, found" in told["error"]["message"]
+    assert endpoint.tally.refused == 1
+
+
+def test_numbers_and_names_that_no_host_would_take_are_answered() -> None:
+    call = {"id": "c\ud800", "function": {"name": "look\ud800", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    with served(echoing(TINY)) as base_url:
+        assert chat(base_url, body(temperature=10**400))[0] == 200
+        assert chat(base_url, body(messages=messages))[0] == 200
+
+
 def test_models_and_health_say_what_is_simulated() -> None:
     with served(echoing(TINY)) as base_url:
         _, _, models = fetch("GET", f"{base_url}/models")

@@ -12,7 +12,6 @@ from gepa.optimize_anything import optimize_anything_reflection_prompt_template
 from gepa.strategies.instruction_proposal import InstructionProposalSignature
 
 from flashevolve.llm.messages import Message, user
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
@@ -20,6 +19,7 @@ from flashevolve.simulate.reflecting import reflect
 from flashevolve.simulate.roles import current_text, infer_role
 from flashevolve.workloads.instructions import score
 from tests.simulate.instructing import DATA, FLAWLESS, SEED, mean
+from tests.simulate.usual import reader_with
 
 CERTAIN = TextReader(FLAWLESS)
 OLD = "Answer the request.\nBe kind."
@@ -111,7 +111,7 @@ def test_without_examples_nothing_is_learnt() -> None:
 
 
 def test_the_peer_itself_finds_better_instructions_with_the_reader_as_its_models() -> None:
-    careful = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0))
+    careful = TextReader(reader_with(vague_rate=0, wrong_rate=0))
     by_request = {example["prompt"]: example for example in DATA["train"]}
     roles: Counter[str] = Counter()
 

@@ -21,6 +21,7 @@ from tests.simulate.instructing import (
     mean,
     reflection_prompt,
 )
+from tests.simulate.usual import USUAL, reader_with
 
 FILLER = "\n".join(f"The archive of year {1900 + k} holds maps of region {k}." for k in range(50))
 REQUEST = "Describe a tram. Give exactly 3 bullets."
@@ -34,7 +35,7 @@ FAILED = (
 
 
 def reader(**knobs: Any) -> TextReader:
-    return TextReader(replace(ReaderParameters(), **knobs))
+    return TextReader(reader_with(**knobs))
 
 
 def bullets(standing: str, n_draws: int = 300, **knobs: Any) -> Counter[int]:
@@ -155,7 +156,7 @@ def test_without_a_failure_in_the_feedback_a_reflection_learns_no_rule(feedback:
 
 @pytest.mark.slow
 def test_a_stronger_reader_answers_and_learns_better() -> None:
-    readers = [TextReader(ReaderParameters().at_strength(s)) for s in (0.3, 1.0, 3.0)]
+    readers = [TextReader(USUAL.at_strength(s)) for s in (0.3, 1.0, 3.0)]
     scores = [mean(ORACLE, reader=one) for one in readers]
     assert scores[0] + 0.05 < scores[1] < scores[2] - 0.02
     prompt = reflection_prompt(SEED, [FAILED])

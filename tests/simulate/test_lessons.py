@@ -1,11 +1,11 @@
 import random
 
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace, learn, phrase, traces
 from flashevolve.simulate.sections import sections
+from tests.simulate.usual import reader_with
 
 RULE = 'There must be exactly 4 bullet lines and each must begin with "~ "; 0 were found.'
-CERTAIN = ReaderParameters(vague_rate=0, wrong_rate=0, overreach_rate=0, over_specific_rate=0)
+CERTAIN = reader_with(vague_rate=0, wrong_rate=0, overreach_rate=0, over_specific_rate=0)
 
 
 def bullets(n: int) -> Trace:
@@ -22,12 +22,12 @@ def test_a_general_lesson_drops_what_belongs_to_the_example() -> None:
 
 def test_an_over_specific_lesson_keeps_it() -> None:
     (lesson,) = learn([bullets(4)])
-    kept = ReaderParameters(vague_rate=0, wrong_rate=0, overreach_rate=1, over_specific_rate=1)
+    kept = reader_with(vague_rate=0, wrong_rate=0, overreach_rate=1, over_specific_rate=1)
     assert "exactly 4 bullet lines" in phrase(lesson, random.Random(1), kept)
 
 
 def test_traces_that_agree_make_general_lessons_likelier() -> None:
-    half = ReaderParameters(vague_rate=0, wrong_rate=0, over_specific_rate=0.5)
+    half = reader_with(vague_rate=0, wrong_rate=0, over_specific_rate=0.5)
 
     def n_specific(n_traces: int) -> int:
         (lesson,) = learn([bullets(4)] * n_traces)

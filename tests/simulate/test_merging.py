@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.merging import COMPARING, join, merge
 from tests.simulate.instructing import FLAWLESS
+from tests.simulate.usual import USUAL, reader_with
 
 PLACES = ["garden", "harbour", "market", "bridge", "library", "station", "museum", "theatre"]
 DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FACTS = [f"The {place} closes on {day}." for place in PLACES for day in DAYS]
-DEFAULT = ReaderParameters()
+DEFAULT = USUAL
 
 
 def n_kept(texts: list[str], parameters: ReaderParameters, n_draws: int = 100) -> float:
@@ -81,4 +82,4 @@ def test_a_merge_says_nothing_twice_and_no_more_than_it_has_room_for(
 
 
 def test_a_merge_always_holds_a_text() -> None:
-    assert merge(FACTS[:2], random.Random(1), ReaderParameters(omission_rate=1)) in FACTS[:2]
+    assert merge(FACTS[:2], random.Random(1), reader_with(omission_rate=1)) in FACTS[:2]

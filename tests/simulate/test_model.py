@@ -2,20 +2,26 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+import flashevolve as fe
 from flashevolve.errors import ConfigError
-from flashevolve.llm.errors import RateLimited, Transient, Truncated
+from flashevolve.events import OutcomeRecorded
+from flashevolve.llm.errors import ModelBug, RateLimited, Transient, Truncated
 from flashevolve.llm.messages import Message, Reply, Request, system, user
 from flashevolve.llm.model import ChatModel
+from flashevolve.rundir import read_records
 from flashevolve.simulate.batching import ServingSettings
 from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.lengths import digest, draw_tokens
 from flashevolve.simulate.loop import VirtualLoop, run_virtual
 from flashevolve.simulate.model import SimulatedModel
+from flashevolve.simulate.prefix import count_tokens
 from flashevolve.simulate.serving import HostedModel, Server, ServingModel
 from flashevolve.simulate.world import load_world
 
@@ -169,6 +175,84 @@ def test_a_hosted_reply_takes_the_time_of_its_own_draw() -> None:
     speed = preset.speed(digest(b"speed", prompt, b"seed 1"))
     assert reply.tokens_out is not None
     assert seconds == pytest.approx(speed.first_token_s + reply.tokens_out / speed.tokens_per_s)
+
+
+def test_a_text_has_never_more_tokens_than_its_reply() -> None:
+    class Talker:
+        def answer(self, messages: Sequence[Message], rng: Random) -> str:
+            return "word " * rng.randrange(1, 2000)
+
+    async def main() -> list[Reply]:
+        model = SimulatedModel.from_preset(PRESET, {}, reader=Talker())
+        asked = [request(f"Hi {k}", k, max_output_tokens=1500) for k in range(60)]
+        found = await asyncio.gather(*map(model.complete, asked), return_exceptions=True)
+        return [r for r in found if isinstance(r, Reply)]
+
+    replies = run_virtual(main())
+    tokens = [(count_tokens(r.text.encode()), r.tokens_out or 0) for r in replies]
+    assert 10 < len(replies) < 60, "some are cut, as what is wanted is more than what is allowed"
+    assert all(shown <= told <= 1500 for shown, told in tokens)
+    assert any(shown == told for shown, told in tokens)
+    assert any(shown < told for shown, told in tokens)
+
+
+def test_a_text_that_is_too_long_is_truncated_even_where_a_short_one_was_drawn() -> None:
+    class Talker:
+        def answer(self, messages: Sequence[Message], rng: Random) -> str:
+            return "word " * 100_000
+
+    model = SimulatedModel.from_preset(PRESET, {}, reader=Talker())
+    with pytest.raises(Truncated, match="within 8192 tokens, found 125000 wanted by") as error:
+        run_virtual(model.complete(request("Hi", 1, max_output_tokens=8192)))
+    assert error.value.reply is not None
+    assert (error.value.reply.text, error.value.reply.tokens_out) == ("", 8192)
+
+
+class Broken:
+    """A reader with a bug."""
+
+    def answer(self, messages: Sequence[Message], rng: Random) -> str:
+        raise IndexError("no place 7")
+
+
+def test_a_readers_bug_is_told_as_one() -> None:
+    model = SimulatedModel.from_preset(PRESET, {}, reader=Broken())
+    with pytest.raises(
+        ModelBug,
+        match=r"answer of h100-qwen3-8b .* its reader raised IndexError: a bug",
+    ) as error:
+        run_virtual(model.complete(request("Hi", 1)))
+    assert isinstance(error.value.__cause__, IndexError)
+
+
+@pytest.mark.parametrize("with_run", [False, True], ids=["no run function", "its own"])
+def test_a_readers_bug_stops_a_run_instead_of_becoming_failure_scores(
+    with_run: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flashevolve.simulate.reader.TextReader.answer", Broken.answer)
+
+    async def careless(artifact: Any, example: Any, ctx: Any) -> Any:
+        try:
+            return (await ctx.chat("task", example["prompt"])).text
+        except Exception:
+            return "nothing"
+
+    options: dict[str, Any] = {"run": careless} if with_run else {"input": "prompt"}
+    data = [{"prompt": f"Say {k}."} for k in range(6)]
+    with pytest.raises(ModelBug, match="raised IndexError: a bug of flashevolve") as error:
+        fe.optimize(
+            seed={"system": "Answer."},
+            train=data[:3],
+            val=data[3:],
+            score=lambda example, output: 1.0,
+            models=f"sim/{PRESET}",
+            budget=fe.Budget(metric_calls=20),
+            run_dir=tmp_path / "run",
+            **options,
+        )
+    assert isinstance(error.value.__cause__, IndexError)
+    scored = [r for r in read_records(tmp_path / "run") if isinstance(r.event, OutcomeRecorded)]
+    assert not scored
 
 
 def test_an_unknown_preset_is_refused() -> None:

@@ -2,14 +2,15 @@ import random
 
 import pytest
 
-from flashevolve.simulate.attention import Dice, ReaderParameters
+from flashevolve.simulate.attention import Dice
 from flashevolve.simulate.planning import Plan, make_plan
 from flashevolve.simulate.statements import read
+from tests.simulate.usual import USUAL, reader_with
 
 
 def plan(request: str, advice: str = "", draw: int = 1) -> Plan:
     dice = Dice(random.Random(draw), request, 1.0)
-    return make_plan(read(advice), read(request), dice, ReaderParameters(anchoring=0.5))
+    return make_plan(read(advice), read(request), dice, reader_with(anchoring=0.5))
 
 
 def test_what_only_one_says_holds() -> None:
@@ -75,9 +76,7 @@ def test_paragraphs_are_counted_from_either_end() -> None:
 
 def test_a_task_is_repeated_as_it_stands_even_if_it_was_not_attended_to() -> None:
     whole = read("Describe a tram. First repeat the task. Is it old?")
-    made = make_plan(
-        (), whole[1:2], Dice(random.Random(1), "", 1.0), ReaderParameters(), whole=whole
-    )
+    made = make_plan((), whole[1:2], Dice(random.Random(1), "", 1.0), USUAL, whole=whole)
     assert made.values["repeat"] == "request"
     assert made.task == "Describe a tram. Is it old?"
     assert made.topic == ()

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from flashevolve.llm.messages import system, user
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 from tests.simulate.instructing import (
@@ -22,6 +21,7 @@ from tests.simulate.instructing import (
     mean,
     reflection_prompt,
 )
+from tests.simulate.usual import reader_with
 
 PARAPHRASES = [
     ("bullets", "Mark list items with an asterisk followed by a space."),
@@ -99,7 +99,7 @@ def test_the_same_draw_gives_the_same_answer_and_another_draw_sometimes_another(
 
 
 def test_without_fickleness_every_draw_gives_the_same_answer() -> None:
-    steady = TextReader(ReaderParameters(fickleness=0, misread_rate=0))
+    steady = TextReader(reader_with(fickleness=0, misread_rate=0))
     for example in DATA["test"][:40]:
         assert answer(SEED, example, 1, steady) == answer(SEED, example, 2, steady)
 
@@ -121,7 +121,7 @@ def test_an_unchanged_child_passes_a_strict_gate_rarely_and_fails_it_as_often() 
     assert abs(better - worse) < 20
 
 
-CAREFUL = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0, overreach_rate=0))
+CAREFUL = TextReader(reader_with(vague_rate=0, wrong_rate=0, overreach_rate=0))
 """A better reflector than the default one, so that what feedback gives shows in fewer samples."""
 
 
@@ -165,6 +165,6 @@ def test_a_conversation_without_text_still_gets_an_answer() -> None:
 
 def test_a_rate_outside_its_range_is_refused() -> None:
     with pytest.raises(ValueError, match="lapse_rate must be between 0 and 1, got 2"):
-        ReaderParameters(lapse_rate=2)
+        reader_with(lapse_rate=2)
     with pytest.raises(ValueError, match="capacity_statements must be at least 1, got 0"):
-        ReaderParameters(capacity_statements=0)
+        reader_with(capacity_statements=0)

@@ -2,10 +2,10 @@ import random
 
 import pytest
 
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.reflecting import reflect, rewrite
 from tests.simulate.instructing import FLAWLESS
+from tests.simulate.usual import reader_with
 
 REQUEST = "Describe a tram. Avoid commas."
 FEEDBACK = "The answer must contain no commas and no semicolons; it has 3."
@@ -47,7 +47,7 @@ def test_frequent_failures_are_taken_up_first() -> None:
 
 
 def test_long_texts_lose_more_when_rewritten() -> None:
-    parameters = ReaderParameters(omission_rate=0.1, misread_rate=0)
+    parameters = reader_with(omission_rate=0.1, misread_rate=0)
     short, long = [f"Rule {k}." for k in range(9)], [f"Rule {k}." for k in range(36)]
 
     def lost(text: list[str]) -> float:
@@ -59,6 +59,6 @@ def test_long_texts_lose_more_when_rewritten() -> None:
 
 
 def test_a_revision_always_holds_a_text() -> None:
-    everything_lost = ReaderParameters(omission_rate=1)
+    everything_lost = reader_with(omission_rate=1)
     shown = [Trace(REQUEST, "", "")]
     assert reflect("Be kind.", shown, random.Random(1), everything_lost).text

@@ -8,8 +8,9 @@ from flashevolve.llm.messages import user
 from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.repairing import repair
+from tests.simulate.usual import reader_with
 
-CERTAIN = ReaderParameters(wrong_rate=0, omission_rate=0, misread_rate=0)
+CERTAIN = reader_with(wrong_rate=0, omission_rate=0, misread_rate=0)
 KIND, COUNT, TITLE = "Be kind.", "Count the words.", "Titles are short."
 
 
@@ -51,7 +52,7 @@ def test_the_component_keeps_its_name() -> None:
 
 
 def test_a_wrong_verdict_is_still_readable() -> None:
-    decided = decide(KIND, f"{KIND}\n{COUNT}", ReaderParameters(wrong_rate=1))
+    decided = decide(KIND, f"{KIND}\n{COUNT}", reader_with(wrong_rate=1))
     assert decided["verdict"] in ("accept", "patch")
 
 

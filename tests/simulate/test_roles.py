@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from flashevolve.algorithms.gepa import prompts
 from flashevolve.llm.messages import Message, Role, assistant, system, user
-from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.lessons import Trace
 from flashevolve.simulate.prompt import take_apart
 from flashevolve.simulate.reader import TextReader
@@ -32,6 +31,7 @@ from tests.simulate.instructing import (
     reflection_prompt,
 )
 from tests.simulate.templates import REFLECTIONS, REPAIRS
+from tests.simulate.usual import USUAL, reader_with
 
 BULLETS = Trace(
     "Describe a tram. Give exactly 3 bullet points.",
@@ -108,7 +108,7 @@ def test_a_reflection_is_recognised_in_any_wording(
 def test_a_reflection_teaches_as_much_in_any_wording(worded: Callable[..., str]) -> None:
     # Rates of 400 draws each: the difference of two has a standard error of at most 0.036, and
     # less than 3 of these pass for noise.
-    reader, n = TextReader(ReaderParameters(vague_rate=0.2)), 400
+    reader, n = TextReader(reader_with(vague_rate=0.2)), 400
 
     def learnt(wording: Callable[..., str], first: int) -> float:
         texts = [revised(wording(ORACLE, SHOWN), first + k, reader) for k in range(n)]
@@ -120,7 +120,7 @@ def test_a_reflection_teaches_as_much_in_any_wording(worded: Callable[..., str])
 
 @pytest.mark.parametrize("worded", REFLECTIONS.values(), ids=REFLECTIONS)
 def test_the_same_draw_teaches_the_same_in_any_wording(worded: Callable[..., str]) -> None:
-    reader = TextReader()
+    reader = TextReader(USUAL)
     for k in range(30):
         assert revised(worded(ORACLE, SHOWN), k, reader) == revised(own(ORACLE, SHOWN), k, reader)
 
@@ -294,7 +294,7 @@ FRAGMENTS = st.sampled_from([*WORDS, *LINES])
 @given(st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), st.lists(FRAGMENTS))))
 def test_any_conversation_gets_an_answer(turns: list[tuple[Role, list[str]]]) -> None:
     messages = [Message(role=role, content="".join(said)) for role, said in turns]
-    for reader in (TextReader(), SimpleReader()):
+    for reader in (TextReader(USUAL), SimpleReader(USUAL)):
         once, again = (reader.answer(messages, random.Random(1)) for _ in range(2))
         assert once == again
 

@@ -2,7 +2,8 @@
 
 import json
 import random
-from statistics import fmean
+from statistics import fmean, stdev
+from typing import Any
 
 import pytest
 
@@ -12,17 +13,23 @@ from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.simple_reader import SimpleReader
 from flashevolve.workloads.instructions import score
 from tests.simulate.instructing import DATA, FLAWLESS, ORACLE, SEED, fenced, reflection_prompt
+from tests.simulate.usual import USUAL, reader_with
 
-SIMPLE = SimpleReader()
+SIMPLE = SimpleReader(USUAL)
 CERTAIN = SimpleReader(FLAWLESS)
 KIND, COUNT, TITLE = "Be kind.", "Count the words.", "Titles are short."
 
 
-def mean(prompt: str, draw: int = 0) -> float:
-    return fmean(
-        score(e, SIMPLE.answer([system(prompt), user(e["prompt"])], random.Random(draw)))[0]
-        for e in DATA["test"]
-    )
+def gain(better: str, worse: str, reader: SimpleReader = SIMPLE) -> tuple[float, float]:
+    """Returns the mean difference of two prompts on the test examples, and its standard error."""
+    gaps = [scored(better, e, reader) - scored(worse, e, reader) for e in DATA["test"]]
+    return fmean(gaps), stdev(gaps) / len(gaps) ** 0.5
+
+
+def scored(prompt: str, example: Any, reader: SimpleReader) -> float:
+    # A draw of each example's own: one draw for all of them would be one anecdote.
+    messages = [system(prompt), user(example["prompt"])]
+    return score(example, reader.answer(messages, random.Random(f"0/{example['key']}")))[0]
 
 
 def test_the_same_draw_gives_the_same_answer_and_another_draw_another() -> None:
@@ -31,10 +38,19 @@ def test_the_same_draw_gives_the_same_answer_and_another_draw_another() -> None:
     assert one == same != other
 
 
-def test_rules_help_here_too_and_an_overlong_prompt_hurts() -> None:
+def test_an_overlong_prompt_hurts_here_too() -> None:
     filler = "\n".join(f"The archive of year {1900 + k} holds maps." for k in range(50))
-    assert mean(ORACLE) > mean(SEED) + 0.04
-    assert mean(f"{ORACLE}\n{filler}") < mean(ORACLE) - 0.1
+    mean, error = gain(f"{ORACLE}\n{filler}", ORACLE)
+    assert mean < -0.1 - 3 * error
+
+
+def test_nine_rules_crowd_out_the_request_here_and_help_where_there_is_room_for_both() -> None:
+    """Its nine places are drawn among all statements alike, whatever is asked."""
+    mean, error = gain(ORACLE, SEED)
+    assert mean < 3 * error
+    roomy = SimpleReader(reader_with(capacity_statements=30))
+    mean, error = gain(ORACLE, SEED, roomy)
+    assert mean > 0.1 + 3 * error
 
 
 def test_the_request_always_wins_over_advice() -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -143,16 +144,44 @@ def test_the_hash_follows_the_content_and_not_its_form(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("strength = 1.0", "strength = 1"), ("t_base_s = 0.5", "t_base_s = 5e-1")]
+)
+def test_the_hash_is_over_values_however_they_are_written(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    one = load_world(write(tmp_path / "one", SMALL))
+    other = load_world(write(tmp_path / "other", SMALL.replace(old, new)))
+    assert one.hash == other.hash
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    marked = load_world(write(tmp_path / "marked", f"\ufeff{SMALL.lstrip()}"))
+    assert marked.hash == load_world(write(tmp_path / "plain", SMALL)).hash
+
+
+@pytest.mark.parametrize(
+    ("table", "line"),
+    [
+        ("[hosted]", "first_token_sigma = 1e5"),
+        ("[hosted]", "tokens_per_s_sigma = 6"),
+    ],
+)
+def test_a_spread_that_no_draw_could_be_taken_from_is_refused(
+    tmp_path: Path, table: str, line: str
+) -> None:
+    name = line.split(" ")[0]
+    text = re.sub(rf"{name} = .*", line, SMALL.replace(table, HOSTED))
+    with pytest.raises(ConfigError, match=rf"\[hosted.tiny-api\]: {name} must be at most 5, got"):
+        load_world(write(tmp_path / "world.toml", text))
+
+
 def test_the_readers_table_counts_in_the_hash(tmp_path: Path) -> None:
     small = load_world(write(tmp_path / "a", SMALL))
     other = SMALL.replace("capacity_statements = 9", "capacity_statements = 6")
     changed = load_world(write(tmp_path / "b", other))
     assert (small.reader.capacity_statements, changed.reader.capacity_statements) == (9, 6)
     assert small.hash != changed.hash
-
-
-def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
-    assert ReaderParameters() == load_world().reader
 
 
 @pytest.mark.parametrize(
@@ -174,15 +203,27 @@ def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
             r"t_per_sequence_s must not be negative, got -1",
         ),
         ("sequence_s = 0.25", "sequence_s = nan", r"a number for t_per_sequence_s, found nan"),
-        ("strength = 1.0", "strength = inf", r"expected strength, a number above 0 .*, found inf"),
+        (
+            "strength = 1.0",
+            "strength = inf",
+            r"a number from 0.001 to 1000 .*, found inf",
+        ),
         ("[serving.tiny]", "[serving", r"expected a readable TOML file"),
         ("[serving.tiny]", "[lengths.serving]", r"expected a table \[serving\], found None"),
         ("[serving.tiny]", "[reader.tiny]", r"expected a table \[serving\], found None"),
-        ("[hosted]", "[hosted.api]", r"\[hosted.api\]: expected strength, a number above 0"),
+        (
+            "[hosted]",
+            "[hosted.api]",
+            r"\[hosted.api\]: a number from 0.001 to 1000",
+        ),
         ("[hosted]", "[hosted.api]\nstrength = 1", r"expected a value for first_token_s, found no"),
         ("strength = 1.0", "strength = 0", r"\[serving.tiny\]: expected strength, .* found 0"),
-        ("strength = 1.0", 'strength = "1"', r"expected strength, a number above 0 .*, found '1'"),
-        ("strength = 1.0", "", r"expected strength, a number above 0 .*, found None"),
+        (
+            "strength = 1.0",
+            'strength = "1"',
+            r"a number from 0.001 to 1000 .*, found '1'",
+        ),
+        ("strength = 1.0", "", r"a number from 0.001 to 1000 .*, found None"),
         ("revision =", "# revision =", rf"expected revision = {REVISION}, which .* found None"),
         (f"revision = {REVISION}", "revision = true", r"simulates, found True"),
         (
@@ -191,6 +232,25 @@ def test_a_reader_made_by_hand_is_the_shipped_worlds() -> None:
             r"simulates, found 999; compare the file with",
         ),
         ("revision =", "revison =", r"found 'revison'\. Did you mean 'revision'\?"),
+        ("strength = 1.0", "strength = 1e300", r"a number from 0.001 to 1000 .*, found 1e\+300"),
+        (
+            "strength = 1.0",
+            f"strength = 1{'0' * 400}",
+            r"a number from 0.001 to 1000 .*, found 100",
+        ),
+        (
+            "sequence_s = 0.25",
+            f"sequence_s = 1{'0' * 400}",
+            r"a number of at most 1e\+12 for t_per_sequence_s, found 1000",
+        ),
+        (
+            "max_sequences = 2",
+            f"max_sequences = 1{'0' * 400}",
+            r"an integer of at most 1e\+12 for max_sequences, found 1000",
+        ),
+        ("sigma_example = 1.0", "sigma_example = 1e12", r"sigma_example must be at most 5, got 1e"),
+        ("sigma_sample = 0.5", "sigma_sample = 5.1", r"sigma_sample must be at most 5, got 5.1"),
+        ("sigma = 0.25", "sigma = 700", r"\[latency.task\]: sigma must be at most 5, got 700"),
         ("mean_s = 0.5", "means = 0.5", r"\[latency.task\]: expected one of mean_s, sigma"),
         ("mean_s = 0.5", "mean_s = -1", r"\[latency.task\]: mean_s must not be negative, got -1"),
         ("[latency.task]", "[latency]", r"expected a table \[mean_s\], found 0.5"),

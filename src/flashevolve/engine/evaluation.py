@@ -24,7 +24,7 @@ from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask, UserCode
 from flashevolve.errors import FlashEvolveError, TaskError
-from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
+from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
 from flashevolve.llm.messages import Message, system, user
 from flashevolve.outcome import Outcome, Usage
 from flashevolve.policies.stopping import FailureStreak
@@ -268,7 +268,7 @@ class EvaluationService:
 
 
 class _Guarded:
-    """Remembers what user code must not swallow: an exhausted budget, a dead endpoint."""
+    """Remembers what user code must not swallow: an exhausted budget, a dead endpoint, a bug."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -279,7 +279,7 @@ class _Guarded:
             return await self._ask(role, messages, **parameters)
         except (Refused, Truncated, Empty):
             raise
-        except (LLMError, BudgetExhausted, FlashEvolveError) as error:
+        except (LLMError, BudgetExhausted, FlashEvolveError, ModelBug) as error:
             self._interrupted = error
             raise
 

@@ -1,7 +1,8 @@
 """What can go wrong between us and a model, typed by what has to be done about it.
 
 `RateLimited` and `Transient` are worth another try; `Refused`, `Truncated` and `Empty` are answers
-of a kind and become the failure score of a rollout; `Fatal` stops the run at once.
+of a kind and become the failure score of a rollout; `Fatal` stops the run at once, and so does
+`ModelBug`, which is no answer at all.
 """
 
 from flashevolve.llm.messages import Reply
@@ -24,6 +25,10 @@ class LLMError(Exception):
         super().__init__(message)
         self.reply = reply
         self.billed_unknown = billed_unknown
+
+
+class ModelBug(Exception):
+    """A model's own code raised where it should have answered: never a score, it stops the run."""
 
 
 class RateLimited(LLMError):

@@ -26,6 +26,8 @@ class Answering:
         self.asked = asked
         self.head = head
         self.cached_tokens = 0
+        self.failed = False
+        """An error was told within a stream, since the status had been sent."""
         self._model = model
         self._request = request
         self._first_token = asyncio.Event()

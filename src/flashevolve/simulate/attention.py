@@ -14,33 +14,39 @@ from hashlib import blake2b
 
 from flashevolve.simulate.statements import QUOTE, Statement, relatedness
 
+MOST_STRENGTH = 1000.0
+"""Its inverse is the least."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderParameters:
-    """The knobs of the reader; each touches one mechanism. Rates are probabilities in [0, 1]."""
+    """The knobs of the reader; each touches one mechanism. Rates are probabilities in [0, 1].
 
-    capacity_statements: int = 9
+    Their values stand in the world's file alone.
+    """
+
+    capacity_statements: int
     """Attention: how many statements reach a reader in one call. Bounds what long prompts give."""
-    lapse_rate: float = 0.15
+    lapse_rate: float
     """Attention: a request statement that was seen is still not acted on."""
-    support: float = 0.75
+    support: float
     """Attention: the share of lapses that related advice prevents. 0 = advice only adds rules."""
-    misread_rate: float = 0.04
+    misread_rate: float
     """Attention: a number, literal or negation of a statement is read as another."""
-    fickleness: float = 0.12
+    fickleness: float
     """Noise: the share of draws that differ between two calls with the same message."""
-    anchoring: float = 0.35
+    anchoring: float
     """Reading: the weight of a value in standing advice against one in the request, per mention."""
-    omission_rate: float = 0.04
+    omission_rate: float
     """Rewriting: an old statement does not make it into the new text."""
-    over_specific_rate: float = 0.4
+    over_specific_rate: float
     """Reflection: a lesson keeps the literals and numbers of its one example. Falls as a power of
     the number of traces that agree."""
-    overreach_rate: float = 0.3
+    overreach_rate: float
     """Reflection: a lesson is said to hold always, not just where the request speaks of it."""
-    vague_rate: float = 0.5
+    vague_rate: float
     """Reflection: a lesson names its subject and no rule."""
-    wrong_rate: float = 0.25
+    wrong_rate: float
     """Reflection: a lesson is misread. Repair: a verdict is not the considered one."""
 
     def __post_init__(self) -> None:
@@ -59,11 +65,12 @@ class ReaderParameters:
         strengths s and t in turn are s * t at once (but for the rounding of capacity). What a
         reader listens to (support, anchoring) and how much it varies (fickleness) are
         dispositions, neither better nor worse, and stay. Raises ValueError unless strength is
-        above 0 and finite.
+        from 0.001 to 1,000: beyond, it is a reader without errors or without sense.
         """
-        if not 0 < strength < math.inf:
+        if not 1 / MOST_STRENGTH <= strength <= MOST_STRENGTH:
             raise ValueError(
-                f"strength must be above 0 and finite, got {strength:g}; 1 = as the world says"
+                f"strength must be from {1 / MOST_STRENGTH:g} to {MOST_STRENGTH:g}, got "
+                f"{strength:g}; 1 = as the world says"
             )
         capacity = max(1, round(self.capacity_statements * strength))
         rates = {name: _at_odds(getattr(self, name), 1 / strength) for name in ERROR_RATES}
@@ -114,10 +121,11 @@ class Dice:
 
 
 REQUEST_WEIGHT = 3.0
+"""Weight with which a statement of the request competes for attention."""
 ADVICE_WEIGHT = 0.3
+"""The same for standing advice: what is asked now outweighs it tenfold."""
 RELATED_WEIGHT = 4.0
-"""Statements compete with these weights; advice gets the last one times its relatedness on top.
-What is asked now outweighs standing advice tenfold, and advice to the point rivals it."""
+"""What advice gets on top, times its relatedness to the request: advice to the point rivals it."""
 
 
 def attend(

@@ -90,7 +90,8 @@ def _refuse_what_is_not_there(body: Mapping[str, Any]) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    # An integer has no largest value, but cannot be compared with infinity as a float beyond 1e308.
+    return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
 def _messages(found: Any) -> tuple[Message, ...]:
@@ -137,7 +138,7 @@ def _part(found: Any, where: str) -> TextPart | ImagePart:
     if kind == "text" and isinstance(found.get("text"), str):
         return TextPart(text=_clean(found["text"]))
     if kind == "image_url" and isinstance(found.get("image_url"), dict):
-        return ImagePart(url=str(found["image_url"].get("url")))
+        return ImagePart(url=_clean(str(found["image_url"].get("url"))))
     raise BadRequest(
         f"{where}: expected a part of type text or image_url, found {_shown(found)}", param=where
     )
@@ -156,8 +157,12 @@ def _calls(found: Any, where: str) -> tuple[ToolCall, ...]:
                 f"{where}[{i}]: expected a function with name and arguments, found {_shown(entry)}",
                 param=f"{where}[{i}]",
             )
-        calls.append(ToolCall(id=str(entry.get("id")), name=name, arguments=_clean(arguments)))
+        calls.append(ToolCall(id=_id(entry), name=_clean(name), arguments=_clean(arguments)))
     return tuple(calls)
+
+
+def _id(entry: Mapping[str, Any]) -> str:
+    return _clean(str(entry.get("id")))
 
 
 def _stops(body: Mapping[str, Any]) -> tuple[str, ...]:

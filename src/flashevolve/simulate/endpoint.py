@@ -7,6 +7,8 @@ Invariants:
 - The same messages and seed give the same answer; a request without a seed gets one of its own,
   derived from the endpoint's seed and the request's number.
 - A client that leaves frees its sequence at once.
+- Every request for an answer is counted once, and whatever goes wrong with it is told in OpenAI's
+  shape: also what is a bug of ours, which is logged too.
 - Times that are told to clients (Retry-After) are real seconds, whatever the loop's scale.
 
 The text of a streamed answer comes at its end, since the tokens before it stand for reasoning that
@@ -16,6 +18,7 @@ is not shown; the first chunk comes with the first token.
 import asyncio
 import errno
 import json
+import logging
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -43,6 +46,7 @@ from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.pace import running_scale
 from flashevolve.simulate.world import World, load_world
 
+_LOG = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -62,7 +66,7 @@ class Tally:
 
     answered: int = 0
     refused: int = 0
-    """Answered with an error status, 429 included."""
+    """Answered with an error, 429 and the server's own included."""
     left: int = 0
     """Given up by their clients."""
 
@@ -162,7 +166,16 @@ class Endpoint:
         except (asyncio.CancelledError, ConnectionResetError):
             self.tally.left += 1
             raise
-        self.tally.answered += 1
+        except web.RequestPayloadError as error:
+            self.tally.refused += 1
+            return _refusal(400, f"expected a body in its encoding, found {_one_line(error)}")
+        except Exception as error:  # the boundary of the server: the client hears of a bug as well
+            self.tally.refused += 1
+            return web.json_response(_bug(error), status=500)
+        if answering.failed:
+            self.tally.refused += 1
+        else:
+            self.tally.answered += 1
         return response
 
     def _answering(self, asked: Asked) -> Answering:
@@ -205,7 +218,11 @@ class Endpoint:
         try:
             reply = await task
         except LLMError as error:
+            answering.failed = True
             return [error_body(str(error), "server_error")]
+        except Exception as error:  # the boundary of the server: the client hears of a bug as well
+            answering.failed = True
+            return [_bug(error)]
         usage = answering.cached_tokens if answering.asked.include_usage else None
         return list(later_chunks(answering.head, reply, usage))
 
@@ -262,6 +279,16 @@ def _failure(error: LLMError, time_scale: float) -> web.Response:
         body = error_body(str(error), "requests", code="rate_limit_exceeded")
         return web.json_response(body, status=429, headers=headers)
     return web.json_response(error_body(str(error), "server_error"), status=503, headers=headers)
+
+
+def _bug(error: Exception) -> dict[str, Any]:
+    """Logs what should not have happened; returns what the client is told of it."""
+    _LOG.error("a request failed by a bug of the server", exc_info=error)
+    return error_body(f"a bug of the server: {_one_line(error)}", "server_error")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _event(line: str) -> bytes:

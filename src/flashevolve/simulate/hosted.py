@@ -15,9 +15,10 @@
 import math
 from dataclasses import dataclass
 
-from flashevolve.simulate.lengths import digest, normal
+from flashevolve.simulate.lengths import check_sigma, digest, normal
 
 MINUTE_S = 60.0
+"""Limits are told per minute, and a bucket holds one minute's worth."""
 _ROUNDING = 1e-9
 """Share of a bucket by which sums of many refills may miss what they stand for."""
 
@@ -46,6 +47,8 @@ class HostedSettings:
         for name in ("first_token_s", "first_token_sigma", "tokens_per_s_sigma"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        check_sigma("first_token_sigma", self.first_token_sigma)
+        check_sigma("tokens_per_s_sigma", self.tokens_per_s_sigma)
         if self.tokens_per_s <= 0:
             raise ValueError(f"tokens_per_s must be above 0, got {self.tokens_per_s}")
 

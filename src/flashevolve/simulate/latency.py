@@ -6,7 +6,7 @@ It stands for what scoring (or running) an output costs in the world, whatever t
 import math
 from dataclasses import dataclass
 
-from flashevolve.simulate.lengths import digest, normal
+from flashevolve.simulate.lengths import check_sigma, digest, normal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,7 @@ class LatencySettings:
         for name in ("mean_s", "sigma"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        check_sigma("sigma", self.sigma)
 
     def draw_s(self, example_id: str, replica: int) -> float:
         """Returns the seconds that one evaluation takes."""

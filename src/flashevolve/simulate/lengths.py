@@ -15,6 +15,8 @@ from flashevolve.llm.messages import Message
 from flashevolve.simulate.prefix import text_of
 
 _NORMAL = NormalDist()
+MOST_SIGMA = 5.0
+"""Of the logarithm of any length or time: beyond, draws span more than numbers can hold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,8 @@ class LengthSettings:
                 "sigma_example and sigma_sample must not be negative, "
                 f"got {self.sigma_example} and {self.sigma_sample}"
             )
+        check_sigma("sigma_example", self.sigma_example)
+        check_sigma("sigma_sample", self.sigma_sample)
 
     @property
     def sigma(self) -> float:
@@ -49,11 +53,11 @@ class LengthSettings:
         """Mean of ln(tokens): a lognormal variable has the mean exp(mu + sigma^2 / 2)."""
         return math.log(self.mean_tokens) - self.sigma**2 / 2
 
-    def quantile(self, tokens: float) -> float:
-        """Returns the share of draws below `tokens`."""
-        if self.sigma == 0:
-            return float(math.log(tokens) > self.mu)
-        return _NORMAL.cdf((math.log(tokens) - self.mu) / self.sigma)
+
+def check_sigma(name: str, sigma: float) -> None:
+    """Raises `ValueError` for a spread that no draw could be taken from."""
+    if sigma > MOST_SIGMA:
+        raise ValueError(f"{name} must be at most {MOST_SIGMA:g}, got {sigma:g}")
 
 
 def digest(*parts: bytes) -> int:

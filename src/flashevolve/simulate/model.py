@@ -7,7 +7,7 @@ Invariants:
 - All models of a run that name one preset share one accelerator, or one account's limits.
 - A request that is not answered within its `timeout_s` fails as it would over HTTP.
 - `tokens_out` counts simulated tokens, most of which stand for reasoning that is not shown: it is
-  not the length of the text.
+  not the length of the text, but never less than that.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from importlib import import_module
 from random import Random
 from typing import ClassVar, Protocol
 
-from flashevolve.llm.errors import Transient, Truncated
+from flashevolve.llm.errors import ModelBug, Transient, Truncated
 from flashevolve.llm.messages import Message, Reply, Request
 from flashevolve.simulate.batching import FirstToken
 from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
@@ -77,11 +77,17 @@ class SimulatedModel:
         """Answers one request.
 
         Raises `Truncated` if the answer exceeds `max_output_tokens`, `Transient` if it takes longer
-        than `timeout_s`, and `RateLimited` if the preset has limits and they are reached.
+        than `timeout_s`, `RateLimited` if the preset has limits and they are reached, and
+        `ModelBug` if the reader raised.
         """
         sample = self._sample(request)
         prompt = text_of(request.messages)
         wanted_tokens = draw_tokens(self._lengths, request.messages, sample)
+        text = ""
+        if wanted_tokens <= request.max_output_tokens:
+            rng = Random(digest(b"answer", prompt, sample.encode()))
+            text = self._read(request.messages, rng)
+            wanted_tokens = max(wanted_tokens, count_tokens(text.encode()))
         tokens_out = min(wanted_tokens, request.max_output_tokens)
         tokens_in = count_tokens(prompt)
         try:
@@ -107,8 +113,16 @@ class SimulatedModel:
                 f"{self._name} (simulated); raise max_output_tokens",
                 reply=replace(reply, finish="length"),
             )
-        rng = Random(digest(b"answer", prompt, sample.encode()))
-        return replace(reply, text=self._reader.answer(request.messages, rng))
+        return replace(reply, text=text)
+
+    def _read(self, messages: Sequence[Message], rng: Random) -> str:
+        try:
+            return self._reader.answer(messages, rng)
+        except Exception as error:  # otherwise it would pass for an error of the caller's code
+            raise ModelBug(
+                f"expected an answer of {self._name} (simulated), found that its reader raised "
+                f"{type(error).__name__}: a bug of flashevolve, please report it"
+            ) from error
 
     async def close(self) -> None:
         """Does nothing: there is no connection."""

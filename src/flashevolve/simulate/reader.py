@@ -67,8 +67,8 @@ def respond(mind: Mind, messages: Sequence[Message], rng: random.Random) -> str:
 class TextReader:
     """A model that reads and writes; stateless between calls."""
 
-    def __init__(self, parameters: ReaderParameters | None = None) -> None:
-        self.parameters = parameters or ReaderParameters()
+    def __init__(self, parameters: ReaderParameters) -> None:
+        self.parameters = parameters
 
     def answer(self, messages: Sequence[Message], rng: random.Random) -> str:
         """Returns the reply to a conversation, in the role that it implies."""

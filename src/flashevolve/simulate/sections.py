@@ -19,8 +19,9 @@ _LABEL = re.compile(r"^\**([A-Z][\w' ()-]{2,40}?)\**:\**\s*(.*)$")
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 _OPENED = re.compile(r"^\s*<([A-Za-z_][\w-]*)(?:\s[^<>]*)?>(.*)$")
 LABEL_LEVEL = 9
+"""Level of a labelled line: below all six of Markdown."""
 TAG_LEVEL = 10
-"""Levels of labelled lines and tags below all six of Markdown; what a tag holds stands below it."""
+"""Level of a tag: what it holds stands below it."""
 MAX_LABEL_WORDS = 3
 """A longer line that ends in a colon is prose."""
 

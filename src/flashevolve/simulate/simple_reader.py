@@ -27,8 +27,8 @@ from flashevolve.simulate.writing import write
 class SimpleReader:
     """A model that reads bags of statements; stateless between calls."""
 
-    def __init__(self, parameters: ReaderParameters | None = None) -> None:
-        self.parameters = replace(parameters or ReaderParameters(), anchoring=0, support=0)
+    def __init__(self, parameters: ReaderParameters) -> None:
+        self.parameters = replace(parameters, anchoring=0, support=0)
 
     def answer(self, messages: Sequence[Message], rng: random.Random) -> str:
         """Returns the reply to a conversation, in the role that it implies."""

@@ -1,22 +1,23 @@
-"""The simulated world's parameters, read from `world.toml`, and their hash.
+"""The simulated world's parameters, read from `world.toml`, and the world's hash.
 
-Nothing else in the package holds a number of the world. Unknown and missing keys are refused. What
-two different worlds gave is never put side by side: `check_same_world` refuses it.
+Parameters stand in that file; fixed weights and habits stand in code; the hash is over all of them.
+Unknown and missing keys are refused. What two different worlds gave is never put side by side:
+`check_same_world` refuses it.
 """
 
 import hashlib
 import json
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard, TypeVar
 
 from flashevolve.errors import ConfigError, nearest
-from flashevolve.simulate.attention import ReaderParameters
+from flashevolve.simulate.attention import MOST_STRENGTH, ReaderParameters
 from flashevolve.simulate.batching import ServingSettings
+from flashevolve.simulate.constants import constants
 from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.latency import LatencySettings
 from flashevolve.simulate.lengths import LengthSettings
@@ -30,6 +31,8 @@ WORLD_FILE = Path(__file__).with_name("world.toml")
 TABLES = ("serving", "hosted", "lengths", "latency", "reader")
 STRENGTH = "strength"
 """A key of each preset's table beside what it serves with: how good a reader answers."""
+MOST = 1e12
+"""No number of a world is larger; sums and products of such numbers stay finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,8 @@ class World:
     """By workload: what an evaluation takes besides its model."""
     reader: ReaderParameters
     hash: str
-    """12 hexadecimal digits over the content; comments and order do not count."""
+    """12 hexadecimal digits over the values, and over what the code fixes (`constants`). Comments,
+    order and the form of a number do not count."""
     file: Path
 
     def preset(self, name: str) -> Preset:
@@ -76,7 +80,7 @@ def load_world(path: Path | None = None) -> World:
     """
     path = path or WORLD_FILE
     try:
-        return _world(path, path.read_text(encoding="utf-8"))
+        return _world(path, path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: expected a readable TOML file: {error}") from error
 
@@ -86,14 +90,27 @@ def _world(path: Path, text: str) -> World:
     table = tomllib.loads(text)
     _refuse_unknown(f"{path}", table, ("revision", *TABLES))
     presets, strengths = _presets(path, table)
+    revision = _revision(path, table)
+    lengths = _read(path, "lengths", LengthSettings, _table(path, "lengths", table))
+    latency = dict(_read_each(path, "latency", LatencySettings, table))
+    reader = _read(path, "reader", ReaderParameters, _table(path, "reader", table))
+    parsed = {
+        "revision": revision,
+        "presets": {name: asdict(preset) for name, preset in presets.items()},
+        "strengths": strengths,
+        "lengths": asdict(lengths),
+        "latency": {name: asdict(settings) for name, settings in latency.items()},
+        "reader": asdict(reader),
+        "constants": constants(),
+    }
     return World(
-        revision=_revision(path, table),
+        revision=revision,
         presets=presets,
         strengths=strengths,
-        lengths=_read(path, "lengths", LengthSettings, _table(path, "lengths", table)),
-        latency=dict(_read_each(path, "latency", LatencySettings, table)),
-        reader=_read(path, "reader", ReaderParameters, _table(path, "reader", table)),
-        hash=_hash(table),
+        lengths=lengths,
+        latency=latency,
+        reader=reader,
+        hash=hash_of(parsed),
         file=path,
     )
 
@@ -112,8 +129,9 @@ def check_same_world(what: str, recorded: str | None, world: World) -> None:
         )
 
 
-def _hash(table: Mapping[str, Any]) -> str:
-    blob = json.dumps(table, sort_keys=True, separators=(",", ":"))
+def hash_of(parsed: Mapping[str, Any]) -> str:
+    """Returns 12 hexadecimal digits over values as JSON has them; their order does not count."""
+    blob = json.dumps(parsed, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(blob.encode()).hexdigest()[:12]
 
 
@@ -159,10 +177,11 @@ def _presets(path: Path, table: Mapping[str, Any]) -> tuple[dict[str, Preset], d
 def _strength(path: Path, where: str, own: dict[str, Any]) -> float:
     """Takes the strength out of a preset's table."""
     strength = own.pop(STRENGTH, None)
-    if not _is_number(strength) or strength <= 0:
+    least, most = 1 / MOST_STRENGTH, MOST_STRENGTH
+    if not _is_number(strength) or not least <= strength <= most:
         raise ConfigError(
-            f"{path} [{where}]: expected strength, a number above 0 (1 = as [reader] says), "
-            f"found {strength!r}"
+            f"{path} [{where}]: expected strength, a number from {least:g} to {most:g} "
+            f"(1 = as [reader] says), found {_shown(strength)}"
         )
     return float(strength)
 
@@ -190,18 +209,29 @@ def _read(path: Path, where: str, kind: type[S], table: Mapping[str, Any]) -> S:
             f"{path} [{where}]: expected a value for {missing[0]}, found none; add it"
         )
     for name, value in table.items():
-        if not (type(value) is int if types[name] is int else _is_number(value)):
+        if not _is_number(value) or (types[name] is int and type(value) is not int):
             label = "an integer" if types[name] is int else "a number"
-            raise ConfigError(f"{path} [{where}]: expected {label} for {name}, found {value!r}")
+            most = f" of at most {MOST:g}" if _is_too_large(value) else ""
+            raise ConfigError(
+                f"{path} [{where}]: expected {label}{most} for {name}, found {_shown(value)}"
+            )
     try:
-        return kind(**table)
+        return kind(**{name: types[name](value) for name, value in table.items()})  # type: ignore[operator]
     except ValueError as error:
         raise ConfigError(f"{path} [{where}]: {error}") from error
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    """Says whether a value is a finite number; TOML has nan and inf as well."""
-    return type(value) in (int, float) and math.isfinite(value)
+    """Says whether a value is a number that is not out of bounds; TOML has nan and inf as well."""
+    return type(value) in (int, float) and -MOST <= value <= MOST
+
+
+def _is_too_large(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) > MOST
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.80}"
 
 
 def _refuse_unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:

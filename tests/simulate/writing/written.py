@@ -2,16 +2,17 @@
 
 import random
 
-from flashevolve.simulate.attention import Dice, ReaderParameters
+from flashevolve.simulate.attention import Dice
 from flashevolve.simulate.planning import Plan, make_plan
 from flashevolve.simulate.statements import read
 from flashevolve.simulate.writing import write
 from flashevolve.simulate.writing.habits import Habits
+from tests.simulate.usual import USUAL
 
 
 def planned(request: str, advice: str = "", draw: int = 1) -> Plan:
     """Returns the plan for a request."""
-    return make_plan(read(advice), read(request), dice(draw, request), ReaderParameters())
+    return make_plan(read(advice), read(request), dice(draw, request), USUAL)
 
 
 def written(request: str, advice: str = "", draw: int = 1) -> str:

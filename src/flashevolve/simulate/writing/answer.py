@@ -40,6 +40,7 @@ from flashevolve.simulate.writing.sizes import (
 )
 
 MAX_DRAFTS = 4
+"""Times that an answer is written before its number of words is left as it is."""
 _SMALL = frozenset(
     words_of("the our this that his my and in on at by of near around under over with from behind")
 )

@@ -21,7 +21,7 @@ from flashevolve.simulate.writing.lexicon import (
 )
 from flashevolve.simulate.writing.ornaments import ornament
 from flashevolve.simulate.writing.sentences import Sentence, compose
-from flashevolve.simulate.writing.sizes import wanted
+from flashevolve.simulate.writing.sizes import ONE_MORE, wanted
 from flashevolve.simulate.writing.tongues import foreign_words
 
 TOPIC_SHARE = 0.3
@@ -159,7 +159,7 @@ class Body:
             yield from [word] * min(times, 9)
         for word, (relation, n) in counted.items():
             if len(word) > 1 and word.lower() not in self._limits.banned:
-                more = rng.random() < 0.3 if relation == "atleast" else 0
+                more = rng.random() < ONE_MORE if relation == "atleast" else 0
                 yield from [word] * min(30, n + more if relation != "atmost" else min(n, 1))
 
     def _put(self, word: str) -> None:

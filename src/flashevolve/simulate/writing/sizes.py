@@ -13,6 +13,8 @@ LEAST_WORDS = 6
 """A sentence of fewer words has hardly room for what must be put into it."""
 UNIQUE_SHARE = 0.6
 """Of the words of an answer that repeats none but articles, so many are new."""
+ONE_MORE = 0.3
+"""Chance that a writer who is asked for at least so many gives one more."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def wanted(plan: Plan, unit: str, rng: random.Random) -> int:
         return max(0, exact)
     least, most = plan.number(f"atleast {unit}"), plan.number(f"atmost {unit}")
     if least is not None:
-        more = least + (rng.random() < 0.3)
+        more = least + (rng.random() < ONE_MORE)
         return max(0, more if most is None else min(more, most))
     return max(0, min(most, 1)) if most is not None else 0
 
