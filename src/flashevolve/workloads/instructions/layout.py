@@ -14,6 +14,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from flashevolve.errors import DataError, nearest
+from flashevolve.task import place_of
 from flashevolve.workloads.instructions.registry import CHECKERS
 from flashevolve.workloads.instructions.text import normalized, shortened
 from flashevolve.workloads.instructions.verdict import Checker, Rule
@@ -40,17 +41,11 @@ class Parameter(NamedTuple):
     required: bool
 
 
-def constraints(example: Mapping[str, Any], place: str | None = None) -> list[Constraint]:
-    """Returns an example's constraints, in order.
-
-    `place` says where the example stands, for messages; None = say its key. Raises `DataError`.
-    """
-    where = f"example {example.get(KEY)!r}" if place is None else place
-    prompt = example.get(PROMPT, "given under another name")
-    if not isinstance(prompt, str) or not prompt.strip():
-        raise DataError(
-            f"{where}: expected {PROMPT} to be a text that is not empty, found {_shown(prompt)}"
-        )
+def constraints(example: Mapping[str, Any]) -> list[Constraint]:
+    """Returns an example's constraints, in order. Raises `DataError`."""
+    where = place_of(example, KEY)
+    if PROMPT in example:
+        _check_prompt(example[PROMPT], where)
     ids, tables = _list(example, IDS, where), _list(example, KWARGS, where)
     if not ids:
         raise DataError(f"{where}: expected at least one id in {IDS}, found none")
@@ -89,6 +84,13 @@ def _parameters(checker: Checker) -> Iterator[tuple[str, Parameter]]:
         if get_origin(kind) is Literal:
             expected = " or ".join(map(repr, get_args(kind)))
         yield name, Parameter(kind, expected, tuple(own), given.default is given.empty)
+
+
+def _check_prompt(prompt: Any, where: str) -> None:
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise DataError(
+            f"{where}: expected {PROMPT} to be a text that is not empty, found {_shown(prompt)}"
+        )
 
 
 def _list(example: Mapping[str, Any], name: str, where: str) -> list[Any]:

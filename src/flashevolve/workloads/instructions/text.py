@@ -72,6 +72,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def n_found(n: int, noun: str) -> str:
+    """Returns `1 word was found` or `2 words were found`."""
+    return f"{counted(n, noun)} {'was' if n == 1 else 'were'} found"
+
+
 def shortened(text: str, n_chars: int = 60) -> str:
     """Returns a quote that fits on a line, whatever an answer or an example holds."""
     return text if len(text) <= n_chars else f"{text[:n_chars]}..."

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from flashevolve.workloads.instructions.further.parts import sentences
-from flashevolve.workloads.instructions.text import counted, filled_lines
+from flashevolve.workloads.instructions.text import counted, filled_lines, n_found
 from flashevolve.workloads.instructions.verdict import Checker, Count, Line, Position, Verdict
 
 DIVIDER = "---"
@@ -21,7 +21,7 @@ def numbered(answer: str, *, n: Count) -> Verdict:
     return Verdict(
         False,
         f'There must be exactly {counted(n, "numbered line")} that begin with "1. ", "2. " and so on in '
-        f"order; {counted(len(found), 'numbered line')} found.",
+        f"order; {n_found(len(found), 'numbered line')}.",
     )
 
 
@@ -33,7 +33,7 @@ def headings(answer: str, *, n: Count) -> Verdict:
     return Verdict(
         False,
         f'There must be exactly {counted(n, "heading")} and each heading line must begin with "## "; '
-        f"{counted(found, 'such line')} found.",
+        f"{n_found(found, 'such line')}.",
     )
 
 
@@ -132,7 +132,7 @@ def sentence_lines(answer: str) -> Verdict:
     return Verdict(
         False,
         "Every sentence must stand on its own line; "
-        f"the numbers of sentences and lines are {whole} and {len(written)}.",
+        f"{counted(whole, 'sentence')} on {n_found(len(written), 'line')}.",
     )
 
 
