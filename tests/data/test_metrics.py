@@ -180,7 +180,8 @@ def test_an_object_that_is_nested_too_deep_is_no_object() -> None:
         ({"metric": "numeric"}, {"answer": True}, r"expected a number in 'answer', found True$"),
         ({"metric": "regex", "pattern": "(x)"}, {}, r"expected a field 'answer'"),
         ({"metric": "json"}, {"answer": "x"}, r"expected a JSON object in 'answer', found 'x'$"),
-        ({"metric": "json", "fields": ["a"]}, {"b": 1}, r"field 'a', which task\.fields names, found b\.$"),
+        ({"metric": "json", "fields": ["a"]}, {"b": 1},
+         r"field 'a', which task\.fields names, found b\.$"),
         ({"metric": "json", "fields": ["a"]}, {}, r"expected a JSON object in 'answer', found N"),
     ],
 )  # fmt: skip

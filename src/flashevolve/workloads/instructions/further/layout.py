@@ -20,8 +20,8 @@ def numbered(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its list is fine.")
     return Verdict(
         False,
-        f'There must be exactly {counted(n, "numbered line")} that begin with "1. ", "2. " and so on in '
-        f"order; {n_found(len(found), 'numbered line')}.",
+        f'There must be exactly {counted(n, "numbered line")} that begin with "1. ", "2. " '
+        f"and so on in order; {n_found(len(found), 'numbered line')}.",
     )
 
 
@@ -32,7 +32,8 @@ def headings(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its divisions are fine.")
     return Verdict(
         False,
-        f'There must be exactly {counted(n, "heading")} and each heading line must begin with "## "; '
+        f"There must be exactly {counted(n, 'heading')} and each heading line must begin with "
+        f'"## "; '
         f"{n_found(found, 'such line')}.",
     )
 
@@ -117,8 +118,9 @@ def table(answer: str, *, columns: Position) -> Verdict:
         return Verdict(True, "Its grid is fine.")
     return Verdict(
         False,
-        f'There must be a Markdown table with {counted(columns, "column")}, with "|" around its cells, '
-        "a line of dashes below the header and at least 2 rows; no such table was found.",
+        f'There must be a Markdown table with {counted(columns, "column")}, with "|" '
+        "around its cells, a line of dashes below the header and at least 2 rows; "
+        "no such table was found.",
     )
 
 

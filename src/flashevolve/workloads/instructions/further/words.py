@@ -48,8 +48,8 @@ def unique(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its choice of words is rich enough.")
     return Verdict(
         False,
-        f"The answer must use at least {counted(n, 'different word')} and repeated words count once; "
-        f"it uses {found}.",
+        f"The answer must use at least {counted(n, 'different word')} and repeated words count "
+        f"once; it uses {found}.",
     )
 
 
