@@ -30,3 +30,13 @@ def test_rows_over_the_same_examples_share_their_ids() -> None:
 
 def test_an_empty_row_is_false() -> None:
     assert not ScoreRow({})
+
+
+def test_scores_with_few_values_take_a_byte_each_and_others_keep_their_own() -> None:
+    few = ScoreRow({f"e{i:03}": i % 3 / 3 for i in range(400)})
+    many = ScoreRow({f"e{i:03}": i / 7 for i in range(400)}, like=few)
+    again = ScoreRow({f"e{i:03}": i % 2 / 3 for i in range(400)}, like=many)
+    assert [row._values is None for row in (few, many, again)] == [True, False, True]
+    assert len(few._places or b"") == 400
+    assert many["e399"] == 57
+    assert again["e001"] == few["e001"] == 1 / 3

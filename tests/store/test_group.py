@@ -67,3 +67,8 @@ def test_an_extended_group_keeps_the_order_of_its_parts(connection: sqlite3.Conn
     assert whole.n_rows == 3
     whole.write(connection)
     assert connection.execute("SELECT seq, ticket FROM events").fetchall() == [(1, 1), (2, 2)]
+
+
+def test_the_size_of_a_snapshot_counts_its_texts() -> None:
+    group = Group()
+    assert group.add_snapshot(1, {"text": "t" * 5000}) > 5000

@@ -18,9 +18,10 @@ Observer = Callable[[ev.Record], None]
 
 SNAPSHOT_EVERY = 5000
 """Events between snapshots, at least: folding them takes a fraction of a second on opening."""
-SNAPSHOT_BYTES_PER_EVENT = 100
-"""A large state waits for more events. An event takes some 500 bytes, so that all snapshots of a
-run together write a fifth of what its events do, however long it gets."""
+SNAPSHOT_BYTES_PER_EVENT = 300
+"""A large state waits for more events. Its size counts all its texts, since they are read anew each
+time, though the store writes each only once: so all snapshots of a run together take a small share
+of what its events take, however long it gets."""
 
 
 class Writer(Protocol):
@@ -40,7 +41,7 @@ class Writer(Protocol):
         ...
 
     def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
-        """Stores the folded state at `seq`; returns its size in bytes."""
+        """Stores the folded state at `seq`; returns its size in bytes, texts included."""
         ...
 
 

@@ -16,6 +16,7 @@ from flashevolve.candidate import Candidate
 from flashevolve.policies.selection import Fronts, front_weights
 from flashevolve.pools.pool import Op, Pool
 from flashevolve.pools.rows import ScoreRow
+from flashevolve.pools.table import inserts_of, table_of
 
 Ops = tuple[dict[str, Any], ...]
 """Operations of one selection or commit."""
@@ -50,7 +51,6 @@ class ParetoPool:
         self._candidates: dict[int, Candidate] = {}
         self._state: dict[str, Any] = {}
         self._means: dict[int, float] = {}
-        self._ancestors: dict[int, frozenset[int]] = {}
         self._ids: dict[str, int] = {}
         self._fronts: dict[str, tuple[int, ...]] = {}
         self._tops: dict[str, float] = {}
@@ -106,8 +106,17 @@ class ParetoPool:
         return self._ids.get(artifact.hash)
 
     def ancestors(self, candidate: int) -> frozenset[int]:
-        """Returns the ids of all candidates that this one descends from, itself excluded."""
-        return self._ancestors[candidate]
+        """Returns the ids of all candidates that this one descends from, itself excluded.
+
+        Walked anew each time: kept for all, they would take the square of the pool's memory.
+        """
+        found: set[int] = set()
+        ahead = [candidate]
+        while ahead:
+            new = set(self._candidates[ahead.pop()].parents) - found
+            found |= new
+            ahead += new
+        return frozenset(found)
 
     def best(self) -> Candidate | None:
         """Returns the candidate with the highest mean; None while the pool is empty.
@@ -164,9 +173,6 @@ class ParetoPool:
         self._last_row = row
         self._candidates[candidate.id] = candidate
         self._means[candidate.id] = candidate.mean
-        self._ancestors[candidate.id] = frozenset(candidate.parents).union(
-            *(self._ancestors[p] for p in candidate.parents)
-        )
         self._ids.setdefault(candidate.artifact.hash, candidate.id)
         if self._best is None or _standing(candidate) > _standing(self._best):
             self._best = candidate
@@ -187,30 +193,25 @@ class ParetoPool:
         self._weights = None
 
     def dump(self) -> dict[str, Any]:
-        """Returns the whole state as JSON-serialisable data: the operations that rebuild it.
-
-        Scores are rows over `examples`, null = not scored: with every candidate's own mapping, the
-        ids would be most of a large state.
-        """
-        examples = list(self._fronts)
-        inserts = []
-        for c in self._candidates.values():
-            op = insert(c.artifact, parents=c.parents, scores={}, ticket=c.ticket)
-            inserts.append({**op, "scores": [c.scores.get(e) for e in examples]})
-        sets = [put(key, self._state[key]) for key in sorted(self._state)]
-        return {"version": self._version, "examples": examples, "ops": [*inserts, *sets]}
+        """Returns the whole state as JSON-serialisable data: candidates and named state."""
+        ops = [put(key, self._state[key]) for key in sorted(self._state)]
+        state: dict[str, Any] = {
+            "version": self._version,
+            "examples": list(self._fronts),
+            "ops": ops,
+        }
+        if self._candidates:
+            state["candidates"] = table_of(self._candidates.values(), state["examples"])
+        return state
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Self:
         """Returns the pool that `dump` described, this version's or an older one's."""
-        pool, examples = cls(), state.get("examples", ())
-        for op in state["ops"]:
-            row = op.get("scores")
-            if isinstance(row, list):
-                scored = zip(examples, row, strict=True)
-                op = {**op, "scores": {e: score for e, score in scored if score is not None}}
-            pool.apply([op], version=state["version"])
-        pool.apply((), version=state["version"])
+        pool, version = cls(), state["version"]
+        if (table := state.get("candidates")) is not None:
+            for op in inserts_of(table, state["examples"]):
+                pool.apply([op], version=version)
+        pool.apply(state["ops"], version=version)
         return pool
 
 

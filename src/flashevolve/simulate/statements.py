@@ -36,8 +36,8 @@ __all__ = [
     "words_of",
 ]
 
-MEMO_SIZE = 50_000
-"""Statements recur in thousands of calls; a run holds far fewer distinct ones than this."""
+MEMO_SIZE = 2_048
+"""Those that recur in thousands of calls are some hundreds; each takes a kilobyte or two."""
 
 QUOTE = re.compile(
     r'"([^"\n]{1,80})"|“([^”\n]{1,80})”|`([^`\n]{1,80})`|(?<!\w)\'([^\'\n]{1,80})\'(?!\w)'
@@ -142,10 +142,13 @@ def statement(text: str) -> Statement:
     return Statement(text, " ".join(tokens), tuple(literals), frozenset(stems))
 
 
-@lru_cache(maxsize=MEMO_SIZE)
 def relatedness(one: Statement, other: Statement) -> float:
-    """Returns the cosine of the two sets of stems, in [0, 1]."""
-    if not one.stems or not other.stems:
+    """Returns the cosine of the two sets of stems, in [0, 1].
+
+    Most pairs share nothing, which is known sooner than a memo of pairs would tell; and there are
+    always new pairs, so that such a memo would grow with the run.
+    """
+    if one.stems.isdisjoint(other.stems):
         return 0.0
     shared = len(one.stems & other.stems)
     return float(shared / (len(one.stems) * len(other.stems)) ** 0.5)

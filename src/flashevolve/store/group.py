@@ -56,11 +56,11 @@ class Group:
             self._add(META, ("run_id", event.run_id))
 
     def add_snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
-        """Adds the folded state after event `seq`; returns the size of its row in bytes."""
+        """Adds the folded state after event `seq`; returns its size in bytes, texts included."""
         body, texts = intern_json(state)
         self._add_texts(texts)
         self._add(SNAPSHOTS, (seq, body))
-        return len(body)
+        return len(body) + sum(map(len, texts.values()))
 
     def extend(self, other: "Group") -> None:
         """Adds all rows of `other` after this group's own."""

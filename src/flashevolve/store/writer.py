@@ -140,7 +140,7 @@ class StoreWriter(Queries):
     def snapshot(self, seq: int, state: Mapping[str, Any]) -> int:
         """Stores the folded state after event `seq`, in place of earlier snapshots.
 
-        Returns the size of its row in bytes.
+        Returns its size in bytes, texts included.
         """
         with self._changed:
             self._check()
