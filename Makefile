@@ -23,13 +23,10 @@ test: $(VENV)/.installed  ## the fast tests
 test-slow: $(VENV)/.installed  ## the suites that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow
 
-$(VENV)-peers/.installed: requirements-peers.txt pyproject.toml
+$(VENV)-peers/.installed: requirements-peers.txt requirements-peers-nodeps.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet -r requirements-peers.txt -e '.[instructions]'
-# Without their dependencies, which are datasets and torch: only their checkers are imported. From
-# 3.10 on nltk has another idea of what a letter is than IFEval was published with.
-	$(VENV)-peers/bin/python -m pip install --quiet --no-deps if-verifiable==0.1.2 lm-eval==0.4.13
-	$(VENV)-peers/bin/python -m pip install --quiet immutabledict langdetect 'nltk<3.10'
+	$(VENV)-peers/bin/python -m pip install --quiet --no-deps -r requirements-peers-nodeps.txt
 	@touch $@
 
 test-peers: $(VENV)-peers/.installed  ## the tests against large peers, in an environment of their own

@@ -1,15 +1,22 @@
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flashevolve.config import Budget, Model, Settings
+from flashevolve.config import Budget, Model, Settings, TaskSettings
 from flashevolve.data.loaders import Splits, load_splits
 from flashevolve.data.metrics import score_function
 from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError
 from flashevolve.llm.prices import Price
-from flashevolve.preflight import check_artifact, check_overlap, check_same_run, preflight
+from flashevolve.preflight import (
+    check_artifact,
+    check_examples,
+    check_overlap,
+    check_same_run,
+    preflight,
+)
 
 PRICE = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0)
 MINIMUM = Minimum(metric_calls=6, shared=20, why="10 for the seed on val + 2 x 3 + 10 for one step")
@@ -129,13 +136,24 @@ def test_prices_and_meters_matter_only_to_the_budgets_that_need_them() -> None:
 
 def test_examples_without_the_expected_answer_are_refused() -> None:
     data = splits(val=[{"id": "v", "input": "x"}])
-    with pytest.raises(DataError, match=r"^data\.val: example 'v' has no field 'answer', which ta"):
+    with pytest.raises(
+        DataError, match=r"^data\.val: val\[0\] \(id 'v'\): expected a field 'answer'"
+    ):
         check(budget=Budget(usd=1), data=data)
+
+
+def test_a_score_that_is_bound_to_options_still_checks_its_examples() -> None:
+    bound = partial(partial(score_function(TaskSettings(metric="exact"))))
+    settings = Settings(artifact={"system": "s"}, task={"metric": "exact"}, budget=Budget(usd=1))
+    with pytest.raises(DataError, match=r"^data\.val: val\[0\] .*expected a field 'answer'"):
+        check_examples(settings, splits(val=[{"id": "v", "input": "x"}]), bound, own_run=False)
 
 
 def test_examples_without_the_users_message_are_refused_unless_user_code_makes_it() -> None:
     data = splits(test=[{"id": "t", "answer": "x"}])
-    with pytest.raises(DataError, match=r"^data\.test: example 't' has no field 'input', which ta"):
+    with pytest.raises(
+        DataError, match=r"^data\.test: test\[0\] \(id 't'\): expected a field 'input'"
+    ):
         check(budget=Budget(usd=1), data=data)
     check(budget=Budget(usd=1), data=data, task={"metric": "exact", "run": "m:f"})
     check(budget=Budget(usd=1), data=data, own_run=True)

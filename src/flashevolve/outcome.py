@@ -4,6 +4,7 @@ A failure is an outcome too: `error` says what happened, `feedback` says it in w
 reflecting model can use, and `score` is the task's failure score.
 """
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,3 +48,13 @@ class Outcome:
     metered calls are not repeated here."""
     error: str | None = None
     """None, or one line on what failed."""
+
+
+def as_text(output: Any) -> str:
+    """Returns an output as the text that metrics look at: JSON, unless it is a text already."""
+    if output is None or isinstance(output, str):
+        return output or ""
+    try:
+        return json.dumps(output, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(output)

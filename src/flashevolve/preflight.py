@@ -5,6 +5,7 @@ model, writes a file or runs user code.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -134,10 +135,13 @@ def check_examples(
     settings: Settings, splits: Splits, score: ScoreFunction, *, own_run: bool
 ) -> None:
     """Refuses examples that lack what the metric or the user message is made of."""
+    inner = score
+    while isinstance(inner, partial):
+        inner = inner.func
     for split in SPLITS:
         try:
-            if isinstance(score, ChecksExamples):
-                score.check_examples(splits[split])
+            if isinstance(inner, ChecksExamples):
+                inner.check_examples(splits[split])
             if settings.task.run is None and not own_run:
                 for example in splits[split]:
                     field_of(settings.task.input, "task.input", example)

@@ -166,10 +166,13 @@ def prepare(
     splits: Splits | None = None,
     run: RunFunction | None = None,
     score: ScoreFunction | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> Prepared:
     """Loads, imports and checks everything that a run needs.
 
-    `splits`, `run` and `score` stand in for what the settings name, where Python hands them over.
+    `splits`, `run` and `score` stand in for what the settings name, where Python hands them over;
+    `environ` is where keys are looked for.
+
     Raises `ConfigError`, `DataError` or `TaskError`, each one line.
     """
     splits = splits if splits is not None else load_data(settings.data)
@@ -203,7 +206,7 @@ def prepare(
     )
     workflow = settings.options.workflow(setup)
     world = _world(settings)
-    _check(settings, splits, task, workflow)
+    _check(settings, splits, task, workflow, environ)
     prices = _prices(settings)
     return Prepared(
         settings=settings,
@@ -217,7 +220,13 @@ def prepare(
     )
 
 
-def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[Any]) -> None:
+def _check(
+    settings: Settings,
+    splits: Splits,
+    task: Task,
+    workflow: Workflow[Any],
+    environ: Mapping[str, str],
+) -> None:
     roles = set(workflow.roles)
     asks = takes_context(task.score, "score")
     if task.run is None:
@@ -245,7 +254,7 @@ def _check(settings: Settings, splits: Splits, task: Task, workflow: Workflow[An
         for model in settings.role(role):
             # Sends nothing; refuses a missing key or an unknown preset while no run exists yet.
             try:
-                connect(model, os.environ, {}, settings.simulation.world)
+                connect(model, environ, {}, settings.simulation.world)
             except ConfigError as error:
                 if not account(model).startswith("sim/"):
                     raise

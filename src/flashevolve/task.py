@@ -34,6 +34,18 @@ class Example(Mapping[str, Any]):
         return hash(self.id)
 
 
+def place_of(example: Mapping[str, Any], id_field: str = "id") -> str:
+    """Returns where an example stands and what it is called, as messages begin.
+
+    Such as "train.jsonl, line 3 (id 'x')", or "example 'x'" if it was not read from anywhere.
+    """
+    name = example.get(id_field)
+    place = example.place if isinstance(example, Example) else ""
+    if place:
+        return place if name is None else f"{place} ({id_field} {name!r})"
+    return f"example {getattr(example, 'id', None) if name is None else name!r}"
+
+
 RunFunction = Callable[..., Any | Awaitable[Any]]
 """`run(artifact, example[, ctx]) -> output`, sync or async."""
 ScoreFunction = Callable[..., Any | Awaitable[Any]]

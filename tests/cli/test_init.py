@@ -37,6 +37,17 @@ def test_two_edits_are_marked_and_what_they_show_is_valid(tmp_path: Path) -> Non
     assert resolve(tree, config.parent).role("task")[0].name == "Qwen/Qwen3-8B"
 
 
+def test_a_directory_with_spaces_and_quotes_is_printed_as_a_shell_takes_it(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    folder = tmp_path / 'a "b"'
+    assert invoke(["init", "prompt", str(folder)]) == 0
+    printed = capsys.readouterr().out.split("next: ")[1]
+    assert shlex.split(printed) == ["flashevolve", "run", str(folder / "run.toml")]
+    noted = next(line for line in (folder / "run.toml").read_text().splitlines() if "run " in line)
+    assert shlex.split(noted.removeprefix("#")) == shlex.split(printed)
+
+
 def test_it_never_overwrites(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "prompt.md").write_text("mine")
     assert invoke(["init", "prompt", str(tmp_path)]) == 2

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.config import TaskSettings
-from flashevolve.data.metrics import Metric, last_number, metric, score_function, workload_of
+from flashevolve.data.metrics import (
+    Metric,
+    field_of,
+    last_number,
+    metric,
+    score_function,
+    workload_of,
+)
 from flashevolve.errors import ConfigError, DataError
 from flashevolve.task import Example
 
@@ -166,14 +173,15 @@ def test_an_object_that_is_nested_too_deep_is_no_object() -> None:
 @pytest.mark.parametrize(
     ("task", "data", "message"),
     [
-        ({"metric": "exact"}, {"anser": 1}, r"'e' has no field 'answer', which task\.answer names; "
-         r"it has anser\. Did you mean 'anser'\?"),
-        ({"metric": "contains"}, {}, r"it has none\.$"),
+        ({"metric": "exact"}, {"anser": 1}, r"^example 'e': expected a field 'answer', which "
+         r"task\.answer names, found anser\. Did you mean 'anser'\?"),
+        ({"metric": "contains"}, {}, r"found none\.$"),
         ({"metric": "numeric"}, {"answer": "two"}, r"expected a number in 'answer', found 'two'$"),
         ({"metric": "numeric"}, {"answer": True}, r"expected a number in 'answer', found True$"),
-        ({"metric": "regex", "pattern": "(x)"}, {}, r"has no field 'answer'"),
+        ({"metric": "regex", "pattern": "(x)"}, {}, r"expected a field 'answer'"),
         ({"metric": "json"}, {"answer": "x"}, r"expected a JSON object in 'answer', found 'x'$"),
-        ({"metric": "json", "fields": ["a"]}, {"b": 1}, r"no field 'a', which task\.fields names"),
+        ({"metric": "json", "fields": ["a"]}, {"b": 1},
+         r"field 'a', which task\.fields names, found b\.$"),
         ({"metric": "json", "fields": ["a"]}, {}, r"expected a JSON object in 'answer', found N"),
     ],
 )  # fmt: skip
@@ -183,6 +191,26 @@ def test_an_example_that_cannot_be_scored_is_found_by_the_check(
     checked = metric(TaskSettings.model_validate(task))
     with pytest.raises(DataError, match=message):
         checked.check_examples([Example(id="e", data=data)])
+
+
+def test_whatever_is_wrong_with_an_example_is_said_with_its_file_and_line() -> None:
+    read = Example(id="e", data={"id": "e", "answer": "two"}, place="val.jsonl, line 3")
+    for task in ({"metric": "numeric"}, {"metric": "json"}):
+        with pytest.raises(DataError, match=r"^val\.jsonl, line 3 \(id 'e'\): expected a"):
+            metric(TaskSettings.model_validate(task)).check_examples([read])
+    with pytest.raises(
+        DataError, match=r"^val\.jsonl, line 3 \(id 'e'\): expected a field 'input'"
+    ):
+        field_of("input", "task.input", read)
+    nameless = Example(id="ab12", data={"x": 1}, place="val.jsonl, line 4")
+    with pytest.raises(DataError, match=r"^val\.jsonl, line 4: expected a field 'input'"):
+        field_of("input", "task.input", nameless)
+
+
+def test_only_a_pattern_of_the_users_own_may_take_long() -> None:
+    assert metric(TaskSettings(metric="regex", pattern="x")).runs_user_code
+    assert metric(TaskSettings(metric="regex", pattern="(x)")).runs_user_code
+    assert not metric(TaskSettings(metric="exact")).runs_user_code
 
 
 @pytest.mark.parametrize(

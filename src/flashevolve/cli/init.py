@@ -1,5 +1,6 @@
 """`flashevolve init`: an example that runs at once, offline, with the edits that make it real."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -70,7 +71,9 @@ def command(kind: str, directory: Path) -> None:
         write(directory, n_train=60, n_val=60, n_test=100)
         config = directory / "run.toml"
         (directory / "prompt.md").write_text(PROMPT, encoding="utf-8", newline="\n")
-        config.write_text(RUN_TOML.format(path=config), encoding="utf-8", newline="\n")
+        config.write_text(
+            RUN_TOML.format(path=shlex.quote(str(config))), encoding="utf-8", newline="\n"
+        )
     except OSError as error:
         raise ConfigError(f"{directory}: cannot write there: {error.strerror}") from None
-    click.echo(f"wrote {directory}; next: flashevolve run {config}")
+    click.echo(f"wrote {directory}; next: flashevolve run {shlex.quote(str(config))}")

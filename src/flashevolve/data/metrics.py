@@ -5,7 +5,6 @@ sentences. It never raises for an output, whatever it is. What it expects of exa
 once, before anything is paid for.
 """
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,9 +16,10 @@ from typing import Any
 from flashevolve.config.settings import METRICS, TaskSettings
 from flashevolve.data.imports import load_function
 from flashevolve.errors import ConfigError, DataError, nearest
+from flashevolve.outcome import as_text
 from flashevolve.replies.errors import ReplyError
 from flashevolve.replies.jsons import first_json_object
-from flashevolve.task import Example, ScoreFunction
+from flashevolve.task import Example, ScoreFunction, place_of
 from flashevolve.workloads.registry import WORKLOADS
 
 Scored = tuple[float, str]
@@ -37,6 +37,8 @@ class Metric:
     rule: Rule
     expected: Callable[[Example], Any]
     """Reads from an example what the rule compares with; raises `DataError` if it is not there."""
+    runs_user_code: bool = False
+    """Whether the rule is the user's in part, such as a pattern that may take long."""
 
     def __call__(self, example: Example, output: Any) -> Scored:
         """Returns score and feedback."""
@@ -102,20 +104,10 @@ def field_of(name: str, key: str, example: Example) -> Any:
     """Returns a field of an example; `key` is the setting that names it. Raises `DataError`."""
     if name not in example:
         raise DataError(
-            f"example {example.id!r} has no field {name!r}, which {key} names; it has "
+            f"{place_of(example)}: expected a field {name!r}, which {key} names, found "
             f"{', '.join(map(str, example)) or 'none'}.{nearest(name, map(str, example))}"
         )
     return example[name]
-
-
-def as_text(output: Any) -> str:
-    """Returns an output as the text that metrics look at."""
-    if output is None or isinstance(output, str):
-        return output or ""
-    try:
-        return json.dumps(output, ensure_ascii=False)
-    except (TypeError, ValueError):
-        return str(output)
 
 
 def exact(expected: Any, text: str) -> Scored:
@@ -200,7 +192,7 @@ def _number_of(name: str, example: Example) -> Number:
     value = field_of(name, "task.answer", example)
     number = None if isinstance(value, bool) else last_number(as_text(value))
     if number is None:
-        raise DataError(f"example {example.id!r}: expected a number in {name!r}, found {value!r}")
+        raise DataError(f"{place_of(example)}: expected a number in {name!r}, found {value!r}")
     return number
 
 
@@ -217,8 +209,9 @@ def _regex_metric(task: TaskSettings) -> Metric:
             f"task.pattern: expected a regular expression, found {task.pattern!r}: {error}"
         ) from None
     if pattern.groups == 0:
-        return Metric(partial(occurs, pattern), lambda example: None)
-    return Metric(partial(captured, pattern), partial(field_of, task.answer, "task.answer"))
+        return Metric(partial(occurs, pattern), lambda example: None, runs_user_code=True)
+    answer = partial(field_of, task.answer, "task.answer")
+    return Metric(partial(captured, pattern), answer, runs_user_code=True)
 
 
 def occurs(pattern: re.Pattern[str], expected: Any, text: str) -> Scored:
@@ -279,15 +272,15 @@ def _fields_of(answer: str, fields: Sequence[str] | None, example: Example) -> M
             source = _object_in(source)
     if not isinstance(source, Mapping) or not source:
         raise DataError(
-            f"example {example.id!r}: expected a JSON object in {answer!r}, "
+            f"{place_of(example)}: expected a JSON object in {answer!r}, "
             f"found {example.data.get(answer)!r}"
         )
     names = tuple(source) if fields is None else fields
     missing = next((name for name in names if name not in source), None)
     if missing is not None:
         raise DataError(
-            f"example {example.id!r} has no field {missing!r}, which task.fields names."
-            f"{nearest(missing, map(str, source))}"
+            f"{place_of(example)}: expected a field {missing!r}, which task.fields names, found "
+            f"{', '.join(map(str, source))}.{nearest(missing, map(str, source))}"
         )
     return {name: source[name] for name in names}
 

@@ -23,12 +23,12 @@ from flashevolve.engine.log import EventLog
 from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask, UserCode
-from flashevolve.errors import FlashEvolveError, TaskError
+from flashevolve.errors import ConfigError, DataError, FlashEvolveError, TaskError
 from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
 from flashevolve.llm.messages import Message, system, user
 from flashevolve.outcome import Outcome, Usage
 from flashevolve.policies.stopping import FailureStreak
-from flashevolve.task import Example, Split, Task
+from flashevolve.task import Example, Split, Task, place_of
 
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
@@ -247,6 +247,10 @@ class EvaluationService:
         except (Refused, Truncated, Empty) as error:
             message = f"the judging model's answer is unusable ({error.kind}): {error}"
             return replace(self._failed(message), output=output)
+        except (ConfigError, DataError):
+            # These are about the set-up, such as a missing package, and never about an output: as
+            # a score they would lower whatever is compared, and nobody would be told.
+            raise
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
@@ -298,7 +302,7 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
     """
     if input_field not in example:
         raise TaskError(
-            f"example {example.id!r} has no field {input_field!r} to ask a model with; it has "
+            f"{place_of(example)}: expected a field {input_field!r} to ask a model with, found "
             f"{', '.join(example)}. Name the field (task.input), or give a run function"
         )
     return [system("\n\n".join(artifact.values())), user(str(example[input_field]))]

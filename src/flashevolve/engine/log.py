@@ -23,8 +23,8 @@ SNAPSHOT_CHARS_PER_EVENT = 300
 time, though the store writes each only once: so all snapshots of a run together take a small share
 of what its events take, however long it gets."""
 SNAPSHOT_EVERY_AT_MOST = 200_000
-"""Bounds that wait to some seconds of folding. Where a state has more than 60 million characters, snapshots
-then take a larger share."""
+"""Bounds that wait to some seconds of folding. Where a state has more than 60 million characters,
+snapshots then take a larger share."""
 
 
 class Writer(Protocol):

@@ -127,6 +127,11 @@ def _binds(signature: inspect.Signature, n: int) -> bool:
     return True
 
 
+INLINE_CHARS = 1500
+"""Longest answer that our own metrics look at in the event loop. Most take microseconds for it; to
+tell its sentences or its language takes milliseconds, several times when scored loosely."""
+
+
 class _Kind:
     """How a function is to be called; keeps it alive, so that its id stays its own."""
 
@@ -134,8 +139,9 @@ class _Kind:
         self.function = function
         self.name = name
         self.is_async = is_async(function)
-        # Our metrics take microseconds and touch nothing: a thread would cost more than they do.
-        self.is_ours = (getattr(function, "__module__", None) or "").startswith("flashevolve.")
+        ours = (getattr(function, "__module__", None) or "").startswith("flashevolve.")
+        self.is_light = ours and not getattr(function, "runs_user_code", False)
+        """Whether a thread costs more than a call about a short answer."""
 
     @cached_property
     def takes_context(self) -> bool:
@@ -187,7 +193,7 @@ class UserCode:
     async def _called(self, kind: "_Kind", *arguments: Any) -> Any:
         if kind.is_async:
             return await kind.function(*arguments)
-        if kind.is_ours:
+        if kind.is_light and _is_short(arguments[1]):
             return kind.function(*arguments)
         async with self._slots:
             loop = asyncio.get_running_loop()
@@ -207,6 +213,10 @@ class UserCode:
     def close(self) -> None:
         """Lets threads go; one that hangs in user code is not waited for."""
         self._threads.shutdown(wait=False)
+
+
+def _is_short(output: Any) -> bool:
+    return output is None or (isinstance(output, str) and len(output) <= INLINE_CHARS)
 
 
 def _contained(kind: _Kind, *arguments: Any) -> Any:

@@ -47,7 +47,8 @@ WRONG = [
     ),
     (
         example([COMMA, 7], [{}, {}]),
-        r"expected a known instruction as instruction_id_list\[1\], found 7\.$",
+        r"expected a known instruction as instruction_id_list\[1\], found 7\. "
+        r"docs/instructions\.md lists them$",
     ),
     (
         example([BULLETS], [{"num_bullet": 3}]),
@@ -109,7 +110,8 @@ WRONG = [
     (example(COMMA, [{}]), r"expected instruction_id_list to be a list, found 'punctuation:no_com"),
     (example([COMMA], {}), r"expected kwargs to be a list, found \{\}$"),
     (example([COMMA], ["x"]), r"expected kwargs\[0\] to be a table of values, found 'x'$"),
-    (example([COMMA], [{}], prompt=3), r"^example 1000: expected prompt to be a text, found 3$"),
+    (example([COMMA], [{}], prompt=3), r"^example 1000: expected prompt to be a text .*found 3$"),
+    (example([COMMA], [{}], prompt=" "), r"prompt to be a text that is not empty, found ' '$"),
     (
         {"key": 1, "prompt": "Do.", "instruction_ids": [COMMA], "kwargs": [{}]},
         r"^example 1: expected a column instruction_id_list, found key, prompt, instruction_ids, "

@@ -1,4 +1,7 @@
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,6 +22,19 @@ TEXTS = st.one_of(
 
 def test_no_id_has_two_checkers() -> None:
     assert sum(map(len, TABLES)) == len(CHECKERS)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="has no timer of a process's own time")
+def test_no_checker_takes_long_for_a_long_text() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.instructions.degenerate"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    )
+    assert done.stdout.split() == list(CHECKERS), done.stderr
+    assert done.returncode == 0, f"{done.stdout.split()[-1]} took too long"
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)

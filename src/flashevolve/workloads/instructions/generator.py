@@ -13,7 +13,7 @@ from typing import Any
 
 from flashevolve.errors import DataError, nearest
 from flashevolve.workloads.instructions.drawing import Deck, Kwargs, draw
-from flashevolve.workloads.instructions.kinds import DEFAULT_KINDS, TRAITS, UNSEEN, clash
+from flashevolve.workloads.instructions.kinds import DEFAULT_KINDS, TRAITS, UNSEEN, go_together
 from flashevolve.workloads.instructions.vocabulary import SPLITS, Words
 from flashevolve.workloads.instructions.wording import FORMS, QUESTIONS, ways
 
@@ -159,7 +159,7 @@ class _Split:
         for kind in self._shuffled():
             if len(chosen) == wanted:
                 break
-            if not any(clash(kind, other) for other in chosen):
+            if go_together([*chosen, kind]):
                 chosen.append(kind)
         return chosen
 

@@ -5,7 +5,7 @@ a short text is not taken for a rare neighbour. The library is imported when fir
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from flashevolve.workloads.instructions.text import missing
@@ -66,6 +66,8 @@ NO_EVIDENCE = -1e30
 """Scores are sums of logarithms; without a single known feature the library gives its floor."""
 
 
+# Several constraints of an example, and variants of an answer, ask for the language of one text.
+@lru_cache(maxsize=16)
 def language(text: str) -> str | None:
     """Returns the code of the text's language; None if too little of it tells one.
 

@@ -4,7 +4,8 @@
 
 `kwargs` holds one table of values for each instruction; a null value is as good as none, further
 columns are ignored. What a checker may be given is read from its signature, so an example that
-`constraints` accepts can be scored whatever the answer is.
+`constraints` accepts can be scored whatever the answer is, and its constraint can be met. Texts
+among the values are stripped and normalized as answers are.
 """
 
 import inspect
@@ -13,14 +14,14 @@ from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from flashevolve.errors import DataError, nearest
+from flashevolve.task import place_of
 from flashevolve.workloads.instructions.registry import CHECKERS
+from flashevolve.workloads.instructions.text import normalized, shortened
 from flashevolve.workloads.instructions.verdict import Checker, Rule
 
 KEY, PROMPT, IDS, KWARGS = "key", "prompt", "instruction_id_list", "kwargs"
 
 _TYPES: Mapping[Any, str] = {int: "a whole number", str: "a text", list[str]: "a list of texts"}
-SHOWN_CHARS = 60
-"""Longest quote of a wrong value: a prompt put in its place would fill the screen."""
 
 
 class Constraint(NamedTuple):
@@ -40,14 +41,11 @@ class Parameter(NamedTuple):
     required: bool
 
 
-def constraints(example: Mapping[str, Any], place: str | None = None) -> list[Constraint]:
-    """Returns an example's constraints, in order.
-
-    `place` says where the example stands, for messages; None = say its key. Raises `DataError`.
-    """
-    where = f"example {example.get(KEY)!r}" if place is None else place
-    if PROMPT in example and not isinstance(example[PROMPT], str):
-        raise DataError(f"{where}: expected {PROMPT} to be a text, found {_shown(example[PROMPT])}")
+def constraints(example: Mapping[str, Any]) -> list[Constraint]:
+    """Returns an example's constraints, in order. Raises `DataError`."""
+    where = place_of(example, KEY)
+    if PROMPT in example:
+        _check_prompt(example[PROMPT], where)
     ids, tables = _list(example, IDS, where), _list(example, KWARGS, where)
     if not ids:
         raise DataError(f"{where}: expected at least one id in {IDS}, found none")
@@ -68,17 +66,31 @@ def parameters(checker: Checker) -> Mapping[str, Parameter]:
     return dict(_parameters(checker))
 
 
+@cache
+def rules(checker: Checker) -> tuple[Rule, ...]:
+    """Returns what a checker's values must be together."""
+    returned = inspect.signature(checker).return_annotation
+    return get_args(returned)[1:] if get_origin(returned) is Annotated else ()
+
+
 def _parameters(checker: Checker) -> Iterator[tuple[str, Parameter]]:
     for name, given in inspect.signature(checker).parameters.items():
         if given.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
-        kind, rules = given.annotation, []
+        kind, own = given.annotation, []
         if get_origin(kind) is Annotated:
-            kind, *rules = get_args(kind)
-        expected = rules[0].expected if rules else _TYPES.get(kind, "")
+            kind, *own = get_args(kind)
+        expected = own[0].expected if own else _TYPES.get(kind, "")
         if get_origin(kind) is Literal:
             expected = " or ".join(map(repr, get_args(kind)))
-        yield name, Parameter(kind, expected, tuple(rules), given.default is given.empty)
+        yield name, Parameter(kind, expected, tuple(own), given.default is given.empty)
+
+
+def _check_prompt(prompt: Any, where: str) -> None:
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise DataError(
+            f"{where}: expected {PROMPT} to be a text that is not empty, found {_shown(prompt)}"
+        )
 
 
 def _list(example: Mapping[str, Any], name: str, where: str) -> list[Any]:
@@ -97,7 +109,7 @@ def _constraint(name: Any, table: Any, where: str, index: int) -> Constraint:
     if not isinstance(name, str) or name not in CHECKERS:
         raise DataError(
             f"{where}: expected a known instruction as {IDS}[{index}], found {_shown(name)}."
-            f"{nearest(str(name), CHECKERS)}"
+            f"{nearest(str(name), CHECKERS) or ' docs/instructions.md lists them'}"
         )
     # A table may be null where a file was written from columns.
     table = {} if table is None else table
@@ -124,6 +136,9 @@ def _constraint(name: Any, table: Any, where: str, index: int) -> Constraint:
         key: _value(value, known[key], f"{where}: expected {key!r} in {of} to be")
         for key, value in given.items()
     }
+    for rule in rules(CHECKERS[name]):
+        if not rule.holds(**values):
+            raise DataError(f"{where}: expected in {of} {rule.expected}, found {_shown(values)}")
     return Constraint(name, CHECKERS[name], values)
 
 
@@ -133,6 +148,11 @@ def _value(value: Any, parameter: Parameter, expected: str) -> Any:
         value = int(value)
     if parameter.type == list[str] and isinstance(value, tuple):
         value = list(value)
+    # An answer is normalized, too: line ends of Windows could never be met.
+    if parameter.type is str and isinstance(value, str):
+        value = normalized(value).strip()
+    if parameter.type == list[str] and isinstance(value, list):
+        value = [normalized(one) if isinstance(one, str) else one for one in value]
     if not _fits(value, parameter.type) or not all(rule.holds(value) for rule in parameter.rules):
         raise DataError(f"{expected} {parameter.expected}, found {_shown(value)}")
     return value
@@ -147,5 +167,4 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
+    return shortened(repr(value))

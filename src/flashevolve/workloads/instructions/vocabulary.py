@@ -1,4 +1,7 @@
-"""Vocabulary: what requests are about and what they ask for; no entry is in two splits."""
+"""Vocabulary: what requests are about and what they ask for.
+
+No entry is in two splits, and no word of one either but `a`, `it` and the like.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -30,7 +33,7 @@ def _words(text: str) -> tuple[str, ...]:
 SPLITS: Mapping[str, Words] = {
     "train": Words(
         subjects=_words(
-            "an old lighthouse, the night market, a mountain hut, the village bakery, a tram ride, "
+            "an old lighthouse, the fish market, a mountain hut, the village bakery, a tram ride, "
             "the botanical garden, a chess club, the harbor museum, a rainy festival, a bee farm, "
             "the public library, a wooden bridge, a kite workshop, the first snow, a rooftop cafe"
         ),
@@ -56,19 +59,19 @@ SPLITS: Mapping[str, Words] = {
             "marble, orchard, whistle, anchor, velvet, pepper, canyon, mirror, saddle, beacon"
         ),
         common=_words("simple, long, work, bright, always"),
-        phrases=_words("At last, Good evening, Here we go, For the record, So it goes"),
+        phrases=_words("At last, Dear guests, Here we go, For the record, So it goes"),
         closings=_words("Until next week, All the best, Enjoy the day, Take care, Keep in touch"),
         names=_words("Clara, Hugo, the committee, Uncle Tom, Eva Lind"),
         tags=_words("answer, text, report"),
         letters=_words("d, f, h, y"),
-        signs=_words(":, !"),
+        signs=_words(":, '"),
         languages=_words("fr"),
     ),
     "test": Words(
         subjects=_words(
-            "a glass factory, the moon feast, a salt mine, the bicycle kitchen, a wood school, "
+            "a glass factory, the moon feast, a salt mine, the bicycle kitchen, a carving studio, "
             "the island post office, a puppet show, the spice bazaar, a hot spring, a paper mill, "
-            "the night train, a sculpture park, a jazz cellar, the tide pools, an apple harvest, "
+            "the night train, a sculpture park, a jazz band, the tide pools, an apple harvest, "
             "the map archive, a dog shelter, the cable car, a reading room, a repair shop"
         ),
         keywords=_words(
@@ -76,14 +79,14 @@ SPLITS: Mapping[str, Words] = {
             "curtain, pebble"
         ),
         common=_words("warm, new, find, around, little"),
-        phrases=_words("First of all, Good afternoon, Long ago, Believe it, Well done"),
+        phrases=_words("Above all, Hello there, Years ago, Believe it, Well done"),
         closings=_words("Come back later, Yours truly, Mind the step, Many thanks, Sleep well"),
         names=_words("Marta, Felix, the night shift, Aunt Rose, Jon Field"),
         tags=_words("message, result, letter"),
         letters=_words("c, m, b, s, u"),
         signs=_words("?, ("),
         languages=_words("it, pt"),
-        acrostics=_words("lamp, bird, stone, rain, coast, plum"),
+        acrostics=_words("lamp, bird, cloud, rain, coast, plum"),
     ),
 }
 """Split -> its words."""

@@ -1,6 +1,7 @@
 import pytest
 
 from flashevolve.workloads.instructions.further import letters
+from tests.workloads.instructions.checked import says
 from tests.workloads.instructions.further.cases import Case, holds
 
 CASES = [
@@ -9,7 +10,7 @@ CASES = [
         {"letter": "k"},
         ["A day."],
         ["A kite.", "A Kite"],
-        'The letter "k" must not appear anywhere; it appears [01] times',
+        'The letter "k" must not appear anywhere; it appears [01] times?',
     ),
     Case(
         "letters:sentence_start",
@@ -65,9 +66,19 @@ CASES = [
         {"phrase": "So be it"},
         ["So be it, then, so be it.", "So be it.\nText.\nSo be it"],
         ["So be it.", "So be it, then.", "Then so be it.", "So be it. So be it then."],
-        'start with the phrase "So be it" and end with the same phrase; the (start|end) is',
+        'start with the phrase "So be it" and end with the same phrase; '
+        "(the (start|end) is different|nothing stands between them)",
     ),
 ]
+
+
+def test_the_edges_are_told_from_what_is_between_them() -> None:
+    whole = {"phrase": "Well done"}
+    assert says("edges:first_and_last", "Well done. Well done.", **whole).endswith(
+        "; nothing stands between them."
+    )
+    assert says("edges:first_and_last", "Well done. Bye.", **whole).endswith("end is different.")
+    assert says("edges:first_and_last", "It is well done", **whole).endswith("start is different.")
 
 
 def test_every_checker_has_a_case() -> None:

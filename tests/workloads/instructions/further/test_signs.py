@@ -1,6 +1,7 @@
 import pytest
 
 from flashevolve.workloads.instructions.further import signs
+from tests.workloads.instructions.checked import says
 from tests.workloads.instructions.further.cases import Case, holds
 
 CASES = [
@@ -16,14 +17,14 @@ CASES = [
         {"n": 1},
         ["Run! It is late."],
         ["Run! Now!", "It is late."],
-        r"Exactly 1 sentences must end with an exclamation mark; \d",
+        r"Exactly 1 sentence must end with an exclamation mark; \d sentences? do",
     ),
     Case(
         "signs:forbidden",
         {"sign": ";"},
         ["A day, a night."],
         ["A day; a night."],
-        r'The semicolon \(";"\) must not appear anywhere; it appears [01] times',
+        r'The semicolon \(";"\) must not appear anywhere; it appears [01] times?',
     ),
     Case(
         "signs:semicolons",
@@ -67,6 +68,14 @@ CASES = [
         r"exactly 2 numbers that are written in digits; it has \d",
     ),
 ]
+
+
+def test_one_of_a_thing_is_singular() -> None:
+    assert "at least 1 semicolon; it has 0." in says("signs:semicolons", "a", n=1)
+    assert "exactly 1 number that is written" in says("numbers:count", "a", n=1)
+    assert "exactly 2 numbers that are written" in says("numbers:count", "a", n=2)
+    assert "at most 1 word; " in says("words:longest_sentence", "Two words.", n=1)
+    assert "exactly 1 line and" in says("layout:lines", "a\nb", n=1)
 
 
 def test_every_checker_has_a_case() -> None:

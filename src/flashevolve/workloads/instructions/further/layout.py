@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from flashevolve.workloads.instructions.further.parts import sentences
-from flashevolve.workloads.instructions.text import filled_lines
-from flashevolve.workloads.instructions.verdict import Checker, Count, Text, Verdict
+from flashevolve.workloads.instructions.text import counted, filled_lines, n_found
+from flashevolve.workloads.instructions.verdict import Checker, Count, Line, Position, Verdict
 
 DIVIDER = "---"
+FENCE = "```"
+_STARRED = re.compile(r"\*\*([^*\n]+)\*\*")
 
 
 def numbered(answer: str, *, n: Count) -> Verdict:
@@ -18,8 +20,8 @@ def numbered(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its list is fine.")
     return Verdict(
         False,
-        f'There must be exactly {n} numbered lines that begin with "1. ", "2. " and so on in '
-        f"order; {len(found)} numbered lines were found.",
+        f'There must be exactly {counted(n, "numbered line")} that begin with "1. ", "2. " '
+        f"and so on in order; {n_found(len(found), 'numbered line')}.",
     )
 
 
@@ -30,39 +32,42 @@ def headings(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its divisions are fine.")
     return Verdict(
         False,
-        f'There must be exactly {n} headings and each heading line must begin with "## "; '
-        f"{found} such lines were found.",
+        f"There must be exactly {counted(n, 'heading')} and each heading line must begin with "
+        f'"## "; '
+        f"{n_found(found, 'such line')}.",
     )
 
 
 def bold(answer: str, *, n: Count) -> Verdict:
     """At least `n` spans between double asterisks."""
-    found = len(re.findall(r"\*\*(?=\S)[^*\n]*\w[^*\n]*(?<=\S)\*\*", answer))
+    found = _n_bold(answer)
     if found >= n:
         return Verdict(True, "Its emphasis is fine.")
     return Verdict(
         False,
-        f'At least {n} phrases must be bold, each between "**" and "**"; {found} were found.',
+        f'At least {counted(n, "phrase")} must be bold, each between "**" and "**"; '
+        f"{found} were found.",
     )
 
 
-def n_lines(answer: str, *, n: Count) -> Verdict:
+def n_lines(answer: str, *, n: Position) -> Verdict:
     """Exactly `n` lines that are not empty."""
     found = len(filled_lines(answer))
     if found == n:
         return Verdict(True, "Its number of lines is right.")
     return Verdict(
         False,
-        f"The answer must have exactly {n} lines and empty lines do not count; "
-        f"it has {found} lines.",
+        f"The answer must have exactly {counted(n, 'line')} and empty lines do not count; "
+        f"it has {counted(found, 'line')}.",
     )
 
 
 def code_block(answer: str) -> Verdict:
     """The whole answer stands in one fence of three backticks."""
-    text = answer.strip()
-    fenced = re.fullmatch(r"```[^\n`]*\n(.*\S.*)\n```", text, re.DOTALL)
-    if fenced and "```" not in fenced[1]:
+    opening, _, rest = answer.strip().partition("\n")
+    inner = rest.removesuffix(f"\n{FENCE}")
+    fenced = opening.startswith(FENCE) and "`" not in opening[len(FENCE) :] and inner != rest
+    if fenced and inner.strip() and FENCE not in inner:
         return Verdict(True, "Its frame is fine.")
     return Verdict(
         False,
@@ -71,7 +76,7 @@ def code_block(answer: str) -> Verdict:
     )
 
 
-def tag(answer: str, *, tag: Text) -> Verdict:
+def tag(answer: str, *, tag: Line) -> Verdict:
     """The whole answer stands between an opening and a closing tag."""
     text = answer.strip()
     opening, closing = f"<{tag}>", f"</{tag}>"
@@ -95,7 +100,7 @@ def quote_lines(answer: str) -> Verdict:
     )
 
 
-def table(answer: str, *, columns: Count) -> Verdict:
+def table(answer: str, *, columns: Position) -> Verdict:
     """A Markdown table: header, dashes, and at least two rows, all with `columns` cells."""
     widths: list[int] = []
     dashes = False
@@ -113,8 +118,9 @@ def table(answer: str, *, columns: Count) -> Verdict:
         return Verdict(True, "Its grid is fine.")
     return Verdict(
         False,
-        f'There must be a Markdown table with {columns} columns, with "|" around its cells, '
-        "a line of dashes below the header and at least 2 rows; no such table was found.",
+        f'There must be a Markdown table with {counted(columns, "column")}, with "|" '
+        "around its cells, a line of dashes below the header and at least 2 rows; "
+        "no such table was found.",
     )
 
 
@@ -128,7 +134,7 @@ def sentence_lines(answer: str) -> Verdict:
     return Verdict(
         False,
         "Every sentence must stand on its own line; "
-        f"there are {whole} sentences on {len(written)} lines.",
+        f"{counted(whole, 'sentence')} on {n_found(len(written), 'line')}.",
     )
 
 
@@ -155,6 +161,19 @@ def twice(answer: str) -> Verdict:
         f'The whole answer must be given twice without change, with a line "{DIVIDER}" between; '
         "no such repetition was found.",
     )
+
+
+# A pattern for what may stand inside would try each of thousands of letters as its last one.
+def _n_bold(answer: str) -> int:
+    """Returns how many spans hold a word and have no space next to their asterisks."""
+    found = start = 0
+    while span := _STARRED.search(answer, start):
+        inner = span[1]
+        good = inner == inner.strip() and re.search(r"\w", inner) is not None
+        found += good
+        # The asterisks after what is no bold text may open one.
+        start = span.end() if good else span.end(1)
+    return found
 
 
 CHECKERS: Mapping[str, Checker] = {

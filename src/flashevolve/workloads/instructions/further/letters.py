@@ -1,11 +1,19 @@
 """Checkers about letters, their case, and the edges of a text."""
 
-import re
 from collections.abc import Mapping
 
 from flashevolve.workloads.instructions.further.parts import sentences
-from flashevolve.workloads.instructions.text import filled_lines, words
-from flashevolve.workloads.instructions.verdict import Checker, Count, Sign, Text, Verdict
+from flashevolve.workloads.instructions.text import counted, filled_lines, words
+from flashevolve.workloads.instructions.verdict import (
+    Checker,
+    Letter,
+    Letters,
+    Line,
+    Phrase,
+    Position,
+    Sign,
+    Verdict,
+)
 
 
 def forbidden(answer: str, *, letter: Sign) -> Verdict:
@@ -14,11 +22,12 @@ def forbidden(answer: str, *, letter: Sign) -> Verdict:
     if answer.strip() and not found:
         return Verdict(True, "Its letters are fine.")
     return Verdict(
-        False, f'The letter "{letter}" must not appear anywhere; it appears {found} times.'
+        False,
+        f'The letter "{letter}" must not appear anywhere; it appears {counted(found, "time")}.',
     )
 
 
-def sentence_start(answer: str, *, letter: Sign) -> Verdict:
+def sentence_start(answer: str, *, letter: Letter) -> Verdict:
     """The first letter of every sentence is `letter`, in any case."""
     parts = sentences(answer)
     found = sum(words(part)[0][0].casefold() != letter.casefold() for part in parts)
@@ -31,7 +40,7 @@ def sentence_start(answer: str, *, letter: Sign) -> Verdict:
     )
 
 
-def acrostic(answer: str, *, word: Text) -> Verdict:
+def acrostic(answer: str, *, word: Letters) -> Verdict:
     """The first letters of the lines spell `word`, in any case."""
     firsts = [words(line)[:1] for line in filled_lines(answer)]
     spelt = "".join(first[0][0] if first else "?" for first in firsts)
@@ -44,13 +53,13 @@ def acrostic(answer: str, *, word: Text) -> Verdict:
     )
 
 
-def longest_word(answer: str, *, n: Count) -> Verdict:
+def longest_word(answer: str, *, n: Position) -> Verdict:
     """No word has more than `n` letters."""
     found = max((sum(c.isalpha() for c in word) for word in words(answer)), default=0)
     if 0 < found <= n:
         return Verdict(True, "Its words are short enough.")
     return Verdict(
-        False, f"Every word must have at most {n} letters; the longest word has {found}."
+        False, f"Every word must have at most {counted(n, 'letter')}; the longest word has {found}."
     )
 
 
@@ -96,7 +105,7 @@ def alternate_words(answer: str) -> Verdict:
     )
 
 
-def signature(answer: str, *, name: Text) -> Verdict:
+def signature(answer: str, *, name: Line) -> Verdict:
     """The last of several lines is two hyphens, a space and `name`."""
     written = filled_lines(answer)
     if len(written) > 1 and written[-1].strip() == f"-- {name}":
@@ -106,21 +115,31 @@ def signature(answer: str, *, name: Text) -> Verdict:
     )
 
 
-def first_and_last(answer: str, *, phrase: Text) -> Verdict:
+def first_and_last(answer: str, *, phrase: Phrase) -> Verdict:
     """The answer starts and ends with `phrase`, with more between them."""
-    text = re.sub(r"[\s.!?,;:]+$", "", answer.strip())
-    around = text.casefold().startswith(phrase.casefold())
-    if (
-        around
-        and text.casefold().endswith(phrase.casefold())
-        and words(text[len(phrase) : -len(phrase)])
-    ):
+    text, wanted = answer.strip().casefold(), phrase.casefold()
+    bare = _unmarked(wanted)
+    problem = "nothing stands between them"
+    if not text.startswith(wanted):
+        problem = "the start is different"
+    elif not _unmarked(text).endswith(bare):
+        problem = "the end is different"
+    elif words(_unmarked(text)[len(wanted) : -len(bare)]):
         return Verdict(True, "Its edges are fine.")
     return Verdict(
         False,
         f'The answer must start with the phrase "{phrase}" and end with the same phrase; '
-        f"{'the end' if around else 'the start'} is different.",
+        f"{problem}.",
     )
+
+
+# Not with a pattern: one that is bound to the end tries every mark of the text as its first.
+def _unmarked(text: str) -> str:
+    """Returns a text without the spaces and marks at its end."""
+    end = len(text)
+    while end and (text[end - 1].isspace() or text[end - 1] in ".!?,;:"):
+        end -= 1
+    return text[:end]
 
 
 CHECKERS: Mapping[str, Checker] = {

@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 from flashevolve.workloads.instructions.further.parts import end_mark, sentences
-from flashevolve.workloads.instructions.text import filled_lines
-from flashevolve.workloads.instructions.verdict import Checker, Count, Sign, Verdict
+from flashevolve.workloads.instructions.text import counted, filled_lines
+from flashevolve.workloads.instructions.verdict import Checker, Count, Position, Sign, Verdict
+
+Mark = Literal[".", "!", "?"]
+"""What a sentence can end in."""
 
 NAMES = {
     ".": "period",
@@ -41,7 +45,9 @@ def forbidden(answer: str, *, sign: Sign) -> Verdict:
     if answer.strip() and not found:
         return Verdict(True, "Its signs are fine.")
     return Verdict(
-        False, f'The {name(sign)} ("{sign}") must not appear anywhere; it appears {found} times.'
+        False,
+        f'The {name(sign)} ("{sign}") must not appear anywhere; '
+        f"it appears {counted(found, 'time')}.",
     )
 
 
@@ -50,21 +56,25 @@ def semicolons(answer: str, *, n: Count) -> Verdict:
     found = answer.count(";")
     if found >= n:
         return Verdict(True, "Its punctuation is fine.")
-    return Verdict(False, f"The answer must include at least {n} semicolons; it has {found}.")
+    return Verdict(
+        False, f"The answer must include at least {counted(n, 'semicolon')}; it has {found}."
+    )
 
 
 def parentheses(answer: str, *, n: Count) -> Verdict:
     """At least `n` phrases stand in round brackets."""
-    found = len(re.findall(r"\([^()\n]*\w[^()\n]*\)", answer))
+    asides = re.findall(r"\(([^()\n]+)\)", answer)
+    found = sum(re.search(r"\w", aside) is not None for aside in asides)
     if found >= n:
         return Verdict(True, "Its asides are fine.")
     return Verdict(
         False,
-        f"The answer must include at least {n} phrases in parentheses; {found} were found.",
+        f"The answer must include at least {counted(n, 'phrase')} in parentheses; "
+        f"{found} were found.",
     )
 
 
-def hashtags(answer: str, *, n: Count) -> Verdict:
+def hashtags(answer: str, *, n: Position) -> Verdict:
     """The last line is exactly `n` hashtags with spaces between them, and is not the only line."""
     written = filled_lines(answer)
     last = written[-1].split() if written else []
@@ -73,7 +83,8 @@ def hashtags(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its tags are fine.")
     return Verdict(
         False,
-        f'The last line must consist of exactly {n} hashtags, each a word with "#" before it; '
+        f'The last line must consist of exactly {counted(n, "hashtag")}, each a word with "#" '
+        f"before it; "
         f"{found} were found there.",
     )
 
@@ -85,11 +96,13 @@ def count(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its figures are fine.")
     return Verdict(
         False,
-        f"The answer must include exactly {n} numbers that are written in digits; it has {found}.",
+        f"The answer must include exactly {counted(n, 'number')} that "
+        f"{'is' if n == 1 else 'are'} written in digits; "
+        f"it has {found}.",
     )
 
 
-def all_end_in(answer: str, *, mark: Sign) -> Verdict:
+def all_end_in(answer: str, *, mark: Mark) -> Verdict:
     """Every sentence ends in `mark`."""
     marks = [end_mark(sentence) for sentence in sentences(answer)]
     found = sum(one != mark for one in marks)
@@ -107,7 +120,9 @@ def _endings(answer: str, n: Count, mark: Sign) -> Verdict:
     if found == n and answer.strip():
         return Verdict(True, "The endings of its sentences are fine.")
     return Verdict(
-        False, f"Exactly {n} sentences must end with {_with_article(mark)}; {found} sentences do."
+        False,
+        f"Exactly {counted(n, 'sentence')} must end with {_with_article(mark)}; "
+        f"{counted(found, 'sentence')} {'does' if found == 1 else 'do'}.",
     )
 
 

@@ -2,19 +2,42 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Annotated
 
 from flashevolve.workloads.instructions.further.parts import places, sentences
-from flashevolve.workloads.instructions.text import words
-from flashevolve.workloads.instructions.verdict import Checker, Count, Position, Text, Verdict
+from flashevolve.workloads.instructions.text import counted, words
+from flashevolve.workloads.instructions.verdict import (
+    Checker,
+    Count,
+    Position,
+    Rule,
+    Text,
+    Verdict,
+    Word,
+)
+
+_InRange = Annotated[
+    Verdict, Rule("low to be at most high", lambda *, low, high: bool(low <= high))
+]
+# `second` may stand in `first`, but where `first` begins with it, it never comes after.
+_InOrder = Annotated[
+    Verdict,
+    Rule(
+        "first to begin with another word than second",
+        lambda *, first, second: 0 not in places(first, second),
+    ),
+]
 
 
-def between(answer: str, *, low: Count, high: Count) -> Verdict:
+def between(answer: str, *, low: Count, high: Count) -> _InRange:
     """From `low` to `high` words."""
     found = len(words(answer))
     if low <= found <= high:
         return Verdict(True, "Its length is right.")
     return Verdict(
-        False, f"The answer must have between {low} and {high} words; it has {found} words."
+        False,
+        f"The answer must have between {low} and {counted(high, 'word')}; "
+        f"it has {counted(found, 'word')}.",
     )
 
 
@@ -25,22 +48,23 @@ def unique(answer: str, *, n: Count) -> Verdict:
         return Verdict(True, "Its choice of words is rich enough.")
     return Verdict(
         False,
-        f"The answer must use at least {n} different words and repeated words count once; "
-        f"it uses {found}.",
+        f"The answer must use at least {counted(n, 'different word')} and repeated words count "
+        f"once; it uses {found}.",
     )
 
 
-def longest_sentence(answer: str, *, n: Count) -> Verdict:
+def longest_sentence(answer: str, *, n: Position) -> Verdict:
     """No sentence has more than `n` words."""
     found = max((len(words(sentence)) for sentence in sentences(answer)), default=0)
     if 0 < found <= n:
         return Verdict(True, "Its sentences are short enough.")
     return Verdict(
-        False, f"Every sentence must have at most {n} words; the longest sentence has {found}."
+        False,
+        f"Every sentence must have at most {counted(n, 'word')}; the longest sentence has {found}.",
     )
 
 
-def order(answer: str, *, first: Text, second: Text) -> Verdict:
+def order(answer: str, *, first: Text, second: Text) -> _InOrder:
     """Both words occur, and the first time of `first` is before the first time of `second`."""
     starts = {word: places(answer, word) for word in (first, second)}
     missing = [word for word, places in starts.items() if not places]
@@ -54,7 +78,7 @@ def order(answer: str, *, first: Text, second: Text) -> Verdict:
     )
 
 
-def last(answer: str, *, word: Text) -> Verdict:
+def last(answer: str, *, word: Word) -> Verdict:
     """The very last word is `word`, in any case, whatever punctuation follows."""
     found = words(answer)[-1:]
     if found and found[0].casefold() == word.casefold():
@@ -64,7 +88,7 @@ def last(answer: str, *, word: Text) -> Verdict:
     )
 
 
-def in_every_sentence(answer: str, *, word: Text) -> Verdict:
+def in_every_sentence(answer: str, *, word: Word) -> Verdict:
     """Every sentence holds `word`, in any case."""
     parts = sentences(answer)
     found = sum(not places(sentence, word) for sentence in parts)
@@ -83,7 +107,8 @@ def multiple(answer: str, *, k: Position) -> Verdict:
     if found and found % k == 0:
         return Verdict(True, "Its word count is right.")
     return Verdict(
-        False, f"The number of words must be a multiple of {k}; the answer has {found} words."
+        False,
+        f"The number of words must be a multiple of {k}; the answer has {counted(found, 'word')}.",
     )
 
 

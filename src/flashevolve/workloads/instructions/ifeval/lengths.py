@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping
+from typing import Annotated
 
-from flashevolve.workloads.instructions.text import counted, segments, word_runs
+from flashevolve.workloads.instructions.text import counted, segments, shortened, word_runs
 from flashevolve.workloads.instructions.verdict import (
     Checker,
     Count,
     Position,
     Relation,
-    Text,
+    Rule,
     Verdict,
+    reachable,
     related,
 )
 
@@ -18,8 +20,23 @@ DIVIDER = "***"
 _OPENING = re.compile(r"""'*"*([^.,?!'"]*)""")
 """A paragraph's first word, without the quotes before it and whatever follows a mark."""
 
+FirstWord = Annotated[
+    str,
+    Rule("one word without marks", lambda text: bool(re.fullmatch(r"""[^\s.,?!'"]+""", text))),
+]
+_WordBound = Annotated[Verdict, reachable("num_words", "relation")]
+# Even a text without a word is one sentence.
+_SentenceBound = Annotated[Verdict, reachable("num_sentences", "relation", least=2)]
+_Placed = Annotated[
+    Verdict,
+    Rule(
+        "nth_paragraph to be at most num_paragraphs",
+        lambda *, nth_paragraph, num_paragraphs, **_: bool(nth_paragraph <= num_paragraphs),
+    ),
+]
 
-def number_words(answer: str, *, num_words: Count, relation: Relation) -> Verdict:
+
+def number_words(answer: str, *, num_words: Count, relation: Relation) -> _WordBound:
     """At least or less than `num_words` words."""
     found = len(word_runs(answer))
     if related(found, relation, num_words):
@@ -29,7 +46,7 @@ def number_words(answer: str, *, num_words: Count, relation: Relation) -> Verdic
     )
 
 
-def number_sentences(answer: str, *, num_sentences: Count, relation: Relation) -> Verdict:
+def number_sentences(answer: str, *, num_sentences: Count, relation: Relation) -> _SentenceBound:
     """At least or less than `num_sentences` sentences, as the Punkt algorithm finds them."""
     found = len(segments(answer))
     if related(found, relation, num_sentences):
@@ -57,12 +74,13 @@ def number_paragraphs(answer: str, *, num_paragraphs: Count) -> Verdict:
 
 
 def nth_paragraph_first_word(
-    answer: str, *, num_paragraphs: Position, nth_paragraph: Position, first_word: Text
-) -> Verdict:
+    answer: str, *, num_paragraphs: Position, nth_paragraph: Position, first_word: FirstWord
+) -> _Placed:
     """Exactly so many paragraphs with a blank line between two; the nth starts with the word.
 
     As in the reference, two blank lines in a row hold an empty paragraph, which counts when the
-    nth one is looked up and does not count in the number.
+    nth one is looked up and does not count in the number. Where there can be no nth one, the
+    reference draws another; here such an example is refused.
     """
     parts = [part.strip() for part in answer.split("\n\n")]
     found = sum(map(bool, parts))
@@ -72,7 +90,8 @@ def nth_paragraph_first_word(
         return Verdict(True, "Its paragraphs are fine.")
     problem = f"{found} were found"
     if found == num_paragraphs:
-        problem = f'paragraph {nth_paragraph} starts with "{word}"' if chosen else "one is empty"
+        start = f'paragraph {nth_paragraph} starts with "{shortened(word)}"'
+        problem = start if chosen else "one is empty"
     return Verdict(
         False,
         f"There must be exactly {counted(num_paragraphs, 'paragraph')} with one blank line between "

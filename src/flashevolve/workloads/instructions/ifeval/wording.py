@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Annotated
 
 from flashevolve.workloads.instructions.language import LANGUAGES, language
 from flashevolve.workloads.instructions.text import counted, quoted
@@ -14,11 +15,16 @@ from flashevolve.workloads.instructions.verdict import (
     Text,
     Texts,
     Verdict,
+    reachable,
     related,
 )
 
 _BETWEEN_TOKENS = re.compile(r"""\s|[;@#$%&*?!"`‘“”„«»()\[\]{}<>‒–—―]|[,:](?!\d)|\.{2,}|--""")
 """Separates what counts as one word in capitals: "U.S.", "DON'T" and "AND/OR" are one each."""
+
+_KeywordBound = Annotated[Verdict, reachable("frequency", "relation")]
+_LetterBound = Annotated[Verdict, reachable("let_frequency", "let_relation")]
+_CapitalBound = Annotated[Verdict, reachable("capital_frequency", "capital_relation")]
 
 
 def existence(answer: str, *, keywords: Texts) -> Verdict:
@@ -36,7 +42,7 @@ def existence(answer: str, *, keywords: Texts) -> Verdict:
     )
 
 
-def frequency(answer: str, *, keyword: Text, frequency: Count, relation: Relation) -> Verdict:
+def frequency(answer: str, *, keyword: Text, frequency: Count, relation: Relation) -> _KeywordBound:
     """The keyword occurs at least or less than `frequency` times, also inside of longer words.
 
     The reference reads the keyword as a regular expression; here it is plain text.
@@ -72,7 +78,7 @@ def forbidden_words(answer: str, *, forbidden_words: Texts) -> Verdict:
 
 def letter_frequency(
     answer: str, *, letter: Sign, let_frequency: Count, let_relation: Relation
-) -> Verdict:
+) -> _LetterBound:
     """The letter or sign occurs at least or less than `let_frequency` times, in any case."""
     found = answer.lower().count(letter.lower())
     if related(found, let_relation, let_frequency):
@@ -103,10 +109,11 @@ def response_language(answer: str, *, language: LanguageCode) -> Verdict:
 
 def capital_word_frequency(
     answer: str, *, capital_frequency: Count, capital_relation: Relation
-) -> Verdict:
+) -> _CapitalBound:
     """At least or less than so many words are all in capitals, one-letter words included.
 
-    The reference counts the tokens of nltk, where "DON'T" is two.
+    The reference counts the tokens of nltk, where "DON'T", "CANNOT", "GONNA", "GOTTA", "WANNA",
+    "GIMME", "LEMME", "'TIS" and "'TWAS" are two each.
     """
     found = sum(token.isupper() for token in _BETWEEN_TOKENS.split(answer))
     if related(found, capital_relation, capital_frequency):
@@ -143,7 +150,8 @@ def no_comma(answer: str) -> Verdict:
 
 
 def _english(answer: str, alike: bool, n_others: int, wanted: str, other: str) -> Verdict:
-    found = _named(answer)
+    # The language costs far more to tell than the case.
+    found = _named(answer) if alike else None
     if alike and found in (None, "English"):
         return Verdict(True, "Its letters are fine.")
     problem = f"it has {counted(n_others, f'{other} letter')}" if n_others else "it has no letter"
