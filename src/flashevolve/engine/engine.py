@@ -25,6 +25,7 @@ from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import COMMIT, REPAIR, Graph
 from flashevolve.engine.item import End, Goto, Item, ItemOutcome, Needs
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.patience import GO_ON, Patience
 from flashevolve.engine.repair import Verdict
 from flashevolve.engine.starter import Starter
 from flashevolve.engine.state import Codec, InFlight
@@ -33,11 +34,8 @@ from flashevolve.errors import ConfigError, RunStopped
 from flashevolve.llm.calls import Journal
 from flashevolve.llm.errors import Fatal, LLMError
 from flashevolve.policies.staleness import Staleness, updates_since
-from flashevolve.policies.stopping import USELESS_STREAK, FailureStreak
 
 Journals = Mapping[int, tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]]
-
-GO_ON = "Mend the cause, then resume the run"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +103,7 @@ class Engine:
         self._cancelling = False
         self._too_late = False
         self._failure: BaseException | None = None
-        self._useless = {s.name: FailureStreak(USELESS_STREAK) for s in graph.stages}
-        self._item_failures = {s.name: FailureStreak() for s in graph.stages}
-        """By stage: rollouts that succeed say nothing about a reflecting model that is down."""
+        self._patience = Patience(stage.name for stage in graph.stages)
         self._queue_what_was_in_flight()
 
     # -- life ------------------------------------------------------------------------------------
@@ -329,8 +325,8 @@ class Engine:
             case _:
                 self._fail(error)
 
-    def _fail(self, error: BaseException) -> None:
-        """Ends the run; the first of several failures is the one that is raised."""
+    def _fail(self, error: BaseException | None) -> None:
+        """Ends the run if there is a failure; the first of several is the one that is raised."""
         if self._failure is None:
             self._failure = error
 
@@ -341,15 +337,10 @@ class Engine:
             self._fail(RunStopped(f"the first step failed: {message}. {GO_ON}"))
             return
         self._finish(visit, "failed", message)
-        streak = self._item_failures[visit.stage]
-        # By kind alone: many endpoints put the request's id into their text.
-        if streak.failed(error.kind):
-            alike = f"the last {streak.n} steps failed the same way, in stage {visit.stage!r}"
-            self._fail(RunStopped(f"{alike}: {message}. {GO_ON}"))
+        self._fail(self._patience.failed(visit.stage, error))
 
     def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
-        self._item_failures[visit.stage].succeeded()
-        self._watch_replies(visit.stage, result)
+        self._fail(self._patience.replied(visit.stage, result))
         match result:
             case Verdict():
                 self._after_repair(item, visit, result)
@@ -365,16 +356,6 @@ class Engine:
                 raise TypeError(
                     f"stage {stage.name!r} must return an Item, Goto or End, got {result!r:.80}"
                 )
-
-    def _watch_replies(self, stage: str, result: Any) -> None:
-        """Stops the run where a model's replies are of no use again and again."""
-        streak = self._useless[stage]
-        if not getattr(result, "useless", False):
-            streak.succeeded()
-        elif streak.failed("useless"):
-            what = f"the last {streak.n} replies in stage {stage!r} were of no use: {result.reason}"
-            hint = "Does the model follow its prompt? Is max_output_tokens large enough?"
-            self._fail(RunStopped(f"{what}. {hint} {GO_ON}"))
 
     def _require_route(self, stage: Stage[Any], to: str) -> None:
         if to not in (*stage.routes, self._graph.following(stage.name) or COMMIT):
