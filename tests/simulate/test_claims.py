@@ -5,6 +5,7 @@ chance. The reader's mechanisms one by one are in `test_knobs`, wordings in `tes
 """
 
 import random
+import re
 from statistics import fmean, pvariance
 from typing import Any
 
@@ -45,6 +46,63 @@ def test_gains_saturate_as_true_rules_are_added() -> None:
     assert (third - none) + 0.02 > two_thirds - third > all_of_them - two_thirds - 0.02
     surplus = "\n".join(f'A caption number {k} begins with "Fig {k}".' for k in range(9))
     assert mean(f"{ORACLE}\n{surplus}", MANY) < mean(ORACLE, MANY) + NOISE
+
+
+NEGATED = {
+    "never": (
+        'Never begin a bullet line with "* ".',
+        'Never put a title between "<<" and ">>".',
+        'A postscript must not begin with "P.S.".',
+        'Never put a separator line "***" between paragraphs.',
+        "Do not write placeholders in square brackets.",
+        'Do not put a line "******" between two different answers.',
+        'No heading line may begin with "## ".',
+        'Do not make a phrase bold with "**" on each side.',
+        'A signature must not begin with "-- ".',
+    ),
+    "wrong": (
+        'It is wrong to begin a bullet with "* ".',
+        'Putting a title between "<<" and ">>" is wrong.',
+        'A postscript that begins with "P.S." is wrong.',
+        'A separator line "***" between paragraphs is forbidden.',
+        "It is a mistake to write placeholders in square brackets.",
+        'A line "******" between two different answers is not allowed.',
+        '"## " is not right at the start of a heading.',
+        'It is incorrect to make a phrase bold with "**" on each side.',
+        '"-- " must not stand before the name in a signature.',
+    ),
+    "instead": (
+        'Stop beginning bullet lines with "* ".',
+        'Instead of putting titles between "<<" and ">>", leave them plain.',
+        'Begin a postscript with anything but "P.S.".',
+        'Put something other than "***" between paragraphs.',
+        "Write placeholders in something other than square brackets.",
+        'Stop putting a line "******" between two different answers.',
+        'Begin headings with something else instead of "## ".',
+        'Make phrases bold without "**".',
+        'Sign without "-- " before the name.',
+    ),
+}
+"""The nine rules of `RULES` turned into their opposite, in three ways."""
+
+
+@pytest.mark.parametrize("way", NEGATED)
+def test_rules_that_say_the_opposite_earn_no_more_than_none(way: str) -> None:
+    bare, told = mean(SEED, MANY), mean("\n".join([SEED, *NEGATED[way]]), MANY)
+    assert told < bare + NOISE / 3
+    assert mean(ORACLE, MANY) > told + 0.25
+
+
+def test_rules_earn_mostly_by_the_words_that_they_hold_and_little_by_their_order() -> None:
+    """A limit of the reader, which the documentation states: it hardly reads syntax."""
+    rng = random.Random("scrambled")
+
+    def scrambled(rule: str) -> str:
+        parts = re.findall(r'"[^"]*"|[\w]+', rule)
+        return " ".join(rng.sample(parts, len(parts))) + "."
+
+    told = mean("\n".join([SEED, *map(scrambled, RULES.values())]), MANY)
+    assert mean(SEED, MANY) + 0.2 < told < mean(ORACLE, MANY) + NOISE
 
 
 @pytest.mark.parametrize(

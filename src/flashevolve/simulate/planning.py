@@ -72,6 +72,10 @@ class Plan:
         asked = [value for value in self.lists.get("count", ()) if isinstance(value, tuple)]
         return [(str(v[0]), str(v[1]), int(v[2])) for v in asked if len(v) == 3]
 
+    def refused(self, slot: str) -> tuple[Value, ...]:
+        """Returns the values that a slot must not have."""
+        return self.lists.get(f"not {slot}", ())
+
     def openings(self) -> dict[int, str]:
         """Returns number of a paragraph -> the word that it starts with."""
         asked = [v for v in self.lists.get("paragraph start", ()) if isinstance(v, tuple)]
@@ -109,7 +113,7 @@ def make_plan(
     values: dict[str, Value] = {}
     lists: dict[str, tuple[Value, ...]] = {}
     for slot, offered in offers.items():
-        if slot in _ALL_HOLD:
+        if slot in _ALL_HOLD or slot.startswith("not "):
             lists[slot] = tuple(dict.fromkeys(value for value, _ in offered))
         elif len({value for value, _ in offered}) == 1:
             values[slot] = offered[0][0]

@@ -50,6 +50,8 @@ _BARE = re.compile(
 )
 """What is named literally without quotation marks: a letter, a label, an abbreviation."""
 
+_CURLY = re.compile(r"(?i)(?<=[a-z])n’t\b")
+"""The end of a "don't" with a typographic apostrophe."""
 _MARKER = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)")
 _BREAK = re.compile(r"(?<=[.!?])(?<![ .\x00][A-Za-z]\.)\s+(?=[^a-z\s])")
 
@@ -119,6 +121,7 @@ def statement(text: str) -> Statement:
         return f" @{len(literals) - 1} "
 
     normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text)
+    normal = _CURLY.sub("n't", normal)
     normal = _BARE.sub(lambda m: mask(m[0]), normal)
     normal = mask_signs(mask_abbreviations(normal, mask).lower(), mask)
     for pattern, replacement in PHRASES:

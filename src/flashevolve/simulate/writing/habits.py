@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from flashevolve.simulate.attention import Dice
+from flashevolve.simulate.planning import Plan
 
 T = TypeVar("T")
 Options = Sequence[tuple[T, float]]
@@ -63,17 +64,54 @@ STAIRS: Options[int] = ((1, 0.5), (2, 0.3), (4, 0.2))
 """Spaces by which a writer indents."""
 
 
+_SLOTS = {
+    "marker": "marker",
+    "title": "title marks",
+    "headings": "heading marks",
+    "placeholder": "placeholder marks",
+    "highlight": "highlight marks",
+    "bold": "bold marks",
+    "parenthesis": "parenthesis marks",
+    "sections": "section mark",
+    "numbering": "number mark",
+    "numbers": "number style",
+    "postscript": "postscript mark",
+    "signature": "signature mark",
+    "separator": "paragraph separator",
+    "variants": "variant separator",
+    "copies": "copy separator",
+    "json key": "json key",
+}
+"""Name of a habit -> the slot of a plan that it fills."""
+
+
 class Habits:
     """The habits of one writer in one answer."""
 
-    def __init__(self, dice: Dice) -> None:
+    def __init__(self, dice: Dice, plan: Plan | None = None) -> None:
         self._dice = dice
+        self._plan = plan
         self._known: dict[str, Any] = {}  # values of any of the types above
 
     def pick(self, name: str, options: Options[T]) -> T:
-        """Returns one option, the same whenever one answer asks."""
+        """Returns one option, the same whenever one answer asks; none that the plan refuses.
+
+        Where the plan refuses all of them, the writer knows no other way and takes one.
+        """
         if name not in self._known:
-            index = self._dice.pick(f"habit {name}", [weight for _, weight in options])
-            self._known[name] = options[index][0]
+            left = [option for option in options if not self._refused(name, option[0])] or options
+            index = self._dice.pick(f"habit {name}", [weight for _, weight in left])
+            self._known[name] = left[index][0]
         known: T = self._known[name]
         return known
+
+    def _refused(self, name: str, option: object) -> bool:
+        slot = _SLOTS.get(name)
+        refused = self._plan.refused(slot) if self._plan and slot else ()
+        return any(_bare(option) == _bare(value) for value in refused)
+
+
+def _bare(mark: object) -> tuple[str, ...]:
+    """Returns a mark without the blanks at its ends, which are seldom named."""
+    parts = mark if isinstance(mark, tuple) else (mark,)
+    return tuple(str(part).strip() for part in parts)
