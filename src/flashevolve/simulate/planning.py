@@ -27,6 +27,13 @@ _PARTS = frozenset(
 """Slots that advice fills only if it asks for the part in so many words."""
 
 
+MAX_COUNT = 1_000
+"""Whoever asks for more of anything gets so many. An answer holds at most 32,768 tokens, and who
+wrote a million lines would stop everyone else who is served."""
+MAX_WORDS = 8_000
+"""The same for words, some of which may stand in an answer twice."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What to write."""
@@ -102,14 +109,14 @@ def make_plan(
         if not demands:
             topic += said.text.rstrip(".!?").split()
         for demand in demands:
-            offers[demand.slot].append((demand.value, 1.0))
+            offers[demand.slot].append((_bounded(demand), 1.0))
     for said in advice:
         reading = understand(said)
         if reading.condition and not reading.condition & asked:
             continue
         for demand in reading.demands:
             if _applies(demand, reading):
-                offers[demand.slot].append((demand.value, parameters.anchoring))
+                offers[demand.slot].append((_bounded(demand), parameters.anchoring))
     values: dict[str, Value] = {}
     lists: dict[str, tuple[Value, ...]] = {}
     for slot, offered in offers.items():
@@ -120,6 +127,18 @@ def make_plan(
         else:
             values[slot] = offered[dice.pick(f"slot {slot}", [w for _, w in offered])][0]
     return Plan(tuple(topic), values, lists, request if whole is None else whole)
+
+
+def _bounded(demand: Demand) -> Value:
+    """Returns the value of a demand; no number in it is larger than what can be written."""
+    most = MAX_WORDS if demand.slot.endswith((" word", " unique")) else MAX_COUNT
+    value = demand.value
+    if isinstance(value, int):
+        return max(-most, min(value, most))
+    if demand.slot == "paragraph start" and isinstance(value, tuple):
+        which, word = value[:2]
+        return (min(int(which), most), str(word))
+    return value
 
 
 def _applies(demand: Demand, reading: Reading) -> bool:
