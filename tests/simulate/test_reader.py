@@ -5,10 +5,14 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flashevolve.llm.messages import system, user
 from flashevolve.simulate.attention import ReaderParameters
+from flashevolve.simulate.model import Reader
 from flashevolve.simulate.reader import TextReader
+from flashevolve.simulate.simple_reader import SimpleReader
 from flashevolve.workloads.instructions import generate, score
 from tests.simulate.instructing import (
     DATA,
@@ -121,6 +125,7 @@ def test_an_unchanged_child_passes_a_strict_gate_rarely_and_fails_it_as_often() 
     assert abs(better - worse) < 20
 
 
+CONFUSED = TextReader(ReaderParameters(misread_rate=1, wrong_rate=1))
 CAREFUL = TextReader(ReaderParameters(vague_rate=0, wrong_rate=0, overreach_rate=0))
 """A better reflector than the default one, so that what feedback gives shows in fewer samples."""
 
@@ -161,6 +166,31 @@ def test_reflection_needs_feedback_that_belongs_to_the_examples() -> None:
 
 def test_a_conversation_without_text_still_gets_an_answer() -> None:
     assert READER.answer([system(""), user("")], random.Random(1)).strip()
+
+
+FRAGMENTS = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(
+        [
+            *('Meet me @5pm.', '@21savage', 'A@2', '@0', '"@3"', '\x001\x00', '\x00', '\ue0001'),
+            *('9' * 5000, '9' * 5000 + 'th', 'Use 7777777777 bullets.', 'Do not use "* ".'),
+            *('# Example 1\n## Inputs\n', '## Feedback\n', '```\n', '\n', '\ud800', '{"a": 1}'),
+            *("Improve the instructions.", "Give a verdict as JSON: accept, patch or discard."),
+        ]
+    ),
+)  # fmt: skip
+"""Pieces of messages that are hard to read, and any text."""
+
+
+@pytest.mark.parametrize(
+    "reader", [READER, SimpleReader(), CONFUSED], ids=["reader", "simple", "confused"]
+)
+@given(st.lists(FRAGMENTS, max_size=6), st.lists(FRAGMENTS, max_size=6), st.integers(0, 99))
+def test_any_message_gets_an_answer(
+    reader: Reader, standing: list[str], asked: list[str], draw: int
+) -> None:
+    said = [system(" ".join(standing)), user(" ".join(asked))]
+    assert isinstance(reader.answer(said, random.Random(draw)), str)
 
 
 def test_a_rate_outside_its_range_is_refused() -> None:
