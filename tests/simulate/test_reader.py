@@ -18,45 +18,18 @@ from tests.simulate.instructing import (
     DATA,
     ORACLE,
     READER,
-    RULES,
     SEED,
     answer,
     fenced,
-    kind_rate,
     mean,
     reflection_prompt,
 )
-
-PARAPHRASES = [
-    ("bullets", "Mark list items with an asterisk followed by a space."),
-    ("bullets", "For lists, start each bullet with '* ' and nothing else."),
-    ("title", "Wrap titles in double angle brackets."),
-    ("title", 'A heading is written like "<<Heading>>".'),
-    ("postscript", 'Whenever a postscript is wanted, introduce it by "P.S." on its own line.'),
-    ("postscript", 'Start an afterthought with "P.S.", spelled exactly like that.'),
-    ("paragraphs", "Separate paragraphs by a line of three asterisks."),
-    ("paragraphs", "Use *** as the divider between two paragraphs."),
-    ("placeholders", 'A placeholder looks like "[name]".'),
-    ("two_answers", "Separate two answers by a line of six asterisks."),
-    ("headings", 'Headings start with two number signs and a space, "## ".'),
-    ("bold", "Bold phrases stand between double asterisks."),
-    ("signature", 'Sign on the last line, after "-- ".'),
-]
 
 
 def test_a_prompt_that_states_the_house_rules_beats_the_bare_one_clearly() -> None:
     many = generate(1, 0, 0, 1000)["test"]
     assert 0.5 <= mean(SEED, many) <= 0.6
     assert 0.85 <= mean(ORACLE, many) <= 0.95
-
-
-@pytest.mark.parametrize(("kind", "advice"), PARAPHRASES)
-def test_paraphrased_advice_earns_about_the_same(kind: str, advice: str) -> None:
-    bare = kind_rate(SEED, kind)
-    original = kind_rate(f"{SEED}\n{RULES[kind]}", kind)
-    paraphrased = kind_rate(f"{SEED}\n{advice}", kind)
-    assert original > bare + 0.2
-    assert abs(paraphrased - original) <= 0.12
 
 
 def test_the_order_of_statements_does_not_matter() -> None:
@@ -69,9 +42,27 @@ def test_advice_without_content_earns_nothing(advice: str) -> None:
     assert abs(mean(f"{SEED}\n{advice}") - mean(SEED)) < 0.03
 
 
+def test_naming_the_parts_of_a_text_prevents_lapses_and_teaches_nothing() -> None:
+    """A limit of the reader: words without content earn through `support`, and only so."""
+    many = generate(1, 0, 0, 600)["test"]
+    reminders = "Bullets. Titles. Postscripts. Paragraphs. Placeholders. Headings. Signatures."
+    gain = mean(f"{SEED}\n{reminders}", many) - mean(SEED, many)
+    assert 0 < gain < 0.2 * (mean(ORACLE, many) - mean(SEED, many))
+    deaf = TextReader(ReaderParameters(support=0))
+    assert mean(f"{SEED}\n{reminders}", many, 0, deaf) < mean(SEED, many, 0, deaf) + 0.015
+
+
 def test_training_answers_pasted_into_the_prompt_give_no_test_gain() -> None:
     pasted = "\n\n".join(f"{e['prompt']}\n{answer(ORACLE, e)}" for e in DATA["train"][:12])
     assert mean(f"{SEED}\n{pasted}") < mean(SEED) + 0.01
+
+
+def test_a_pasted_answer_does_not_help_its_own_example_either() -> None:
+    """The reader copies from no answer: it takes statements as advice, and these give none."""
+    own = [
+        score(e, answer(f"{SEED}\n{e['prompt']}\n{answer(ORACLE, e)}", e))[0] for e in DATA["train"]
+    ]
+    assert fmean(own) < mean(SEED, DATA["train"]) + 3 * 0.05
 
 
 def test_a_contradictory_prompt_hurts() -> None:

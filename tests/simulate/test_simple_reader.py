@@ -7,22 +7,24 @@ from statistics import fmean
 import pytest
 
 from flashevolve.llm.messages import Request, system, user
+from flashevolve.simulate.attention import ReaderParameters
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.simple_reader import SimpleReader
-from flashevolve.workloads.instructions import score
-from tests.simulate.instructing import DATA, FLAWLESS, ORACLE, SEED, fenced, reflection_prompt
+from tests.simulate.instructing import (
+    DATA,
+    FLAWLESS,
+    ORACLE,
+    RULES,
+    SEED,
+    fenced,
+    mean,
+    reflection_prompt,
+)
 
 SIMPLE = SimpleReader()
 CERTAIN = SimpleReader(FLAWLESS)
 KIND, COUNT, TITLE = "Be kind.", "Count the words.", "Titles are short."
-
-
-def mean(prompt: str, draw: int = 0) -> float:
-    return fmean(
-        score(e, SIMPLE.answer([system(prompt), user(e["prompt"])], random.Random(draw)))[0]
-        for e in DATA["test"]
-    )
 
 
 def test_the_same_draw_gives_the_same_answer_and_another_draw_another() -> None:
@@ -31,10 +33,31 @@ def test_the_same_draw_gives_the_same_answer_and_another_draw_another() -> None:
     assert one == same != other
 
 
-def test_rules_help_here_too_and_an_overlong_prompt_hurts() -> None:
+def rates(*prompts: str, reader: SimpleReader = SIMPLE) -> list[float]:
+    """Returns the mean score of each prompt over 1,500 answers, drawn anew for each example."""
+    return [fmean(mean(prompt, draw=k, reader=reader) for k in range(3)) for prompt in prompts]
+
+
+THREE = "\n".join([SEED, *list(RULES.values())[:3]])
+
+
+def test_a_few_rules_help_here_too_and_nine_take_the_place_of_the_request() -> None:
+    # The difference of two means has a standard error of 0.012.
+    bare, three, nine = rates(SEED, THREE, ORACLE)
+    assert three > bare + 0.05
+    assert nine < bare
+
+
+def test_with_room_for_all_statements_nine_rules_help_more_than_three() -> None:
+    wide = SimpleReader(ReaderParameters(capacity_statements=20))
+    bare, three, nine = rates(SEED, THREE, ORACLE, reader=wide)
+    assert nine > three + 0.08 > bare + 0.13
+
+
+def test_an_overlong_prompt_hurts() -> None:
     filler = "\n".join(f"The archive of year {1900 + k} holds maps." for k in range(50))
-    assert mean(ORACLE) > mean(SEED) + 0.04
-    assert mean(f"{ORACLE}\n{filler}") < mean(ORACLE) - 0.1
+    long, nine = rates(f"{ORACLE}\n{filler}", ORACLE)
+    assert long < nine - 0.1
 
 
 def test_the_request_always_wins_over_advice() -> None:

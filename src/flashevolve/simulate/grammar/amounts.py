@@ -100,7 +100,10 @@ def amounts(clause: Clause) -> Iterator[Demand]:
             continue
         unit = _unit(phrase) or ("" if phrase.strip() else _subject(clause, before))
         unit = _styled(clause, unit, phrase, before, text[found.end("n") :])
-        if unit and not (_NO_AMOUNT.match(found["of"]) or before.endswith(("on ", "separate "))):
+        if unit and not (
+            _NO_AMOUNT.match(found["of"])
+            or before.endswith(("on ", "separate ", "separate every "))
+        ):
             yield from _of_unit(clause, relation, n, unit)
     if clause.has("paragraph") and (total := clause.says(r"\bparagraph \d+ of (\d+)\b")):
         yield Demand("exactly paragraph", int(total[1]))

@@ -48,7 +48,10 @@ _DUTY = r"(?:must|should|need|shall|requir)"
 _EXCEPTION = re.compile(r" nothing [^;,]*? (?:but|except)\b[^;,]*")
 _ASIDE = re.compile(r" , (?:wher|which mean|that is)\b.*$")
 """What only explains the rest."""
-_PRONOUN = re.compile(r"\b(?:every (?:with|start|end|must|by|of)|of (?:every|them)|them|they)\b")
+_PRONOUN = re.compile(
+    r"\b(?:every (?:with|start|end|must|by|of)|of (?:every|them)|them|they"
+    r"|its? (?:first|last|start))\b"
+)
 _VERBS = (
     "us|use|writ|start|end|put|giv|add|include|separate|wrap|mark|keep|mak|plac|must|should|every"
 )
@@ -180,6 +183,8 @@ def clauses(text: str, literals: tuple[str, ...], condition: str = "") -> Iterat
     A clause without a subject of its own speaks about what the condition names.
     """
     parts = [word for word in condition.split() if word in PARTS]
+    if re.search(r"\b(?:another|next)\b", condition):
+        parts += [word for word in condition.split() if word in UNITS]
     subject = " ".join(parts[:1] or [word for word in condition.split() if word in _PLACES])
     named = ""
     for piece in _pieces(_REJECTED.sub("", text)):

@@ -1,6 +1,8 @@
 """Habits: what most writers do where neither request nor advice says.
 
-They are fixed here, before and independently of any task, and drawn with these weights.
+They are drawn with these weights. The options were chosen with the task `instructions` in view: for
+each of its default kinds of constraint some do what the checker wants and some do not, so that each
+kind leaves something to learn.
 """
 
 from collections.abc import Sequence
@@ -44,9 +46,7 @@ TAGS: Options[tuple[str, str]] = ((("<", ">"), 0.6), (("[", "]"), 0.25), (("#", 
 TABLES: Options[str] = (("markdown", 0.6), ("tabs", 0.4))
 HASHTAG_PLACES: Options[str] = (("last line", 0.5), ("last sentence", 0.5))
 REPEATS: Options[str] = (("exact", 0.45), ("quoted", 0.3), ("announced", 0.25))
-CHOICES: Options[str] = (
-    ("Yes.", 0.35), ("No.", 0.15), ("Maybe.", 0.2), ("My answer is yes.", 0.3)
-)  # fmt: skip
+CHOICES: Options[str] = (("Yes.", 0.5), ("No.", 0.2), ("Maybe.", 0.3))
 JSON_KEYS: Options[str] = (("text", 0.35), ("response", 0.3), ("answer", 0.35))
 QUOTES: Options[tuple[str, str]] = ((('"', '"'), 0.5), (("“", "”"), 0.35), (("'", "'"), 0.15))
 ASIDES: Options[tuple[str, str]] = ((("(", ")"), 0.5), (("- ", " -"), 0.3), (("[", "]"), 0.2))
