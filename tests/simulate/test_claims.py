@@ -6,7 +6,8 @@ chance. The reader's mechanisms one by one are in `test_knobs`, wordings in `tes
 
 import random
 import re
-from statistics import fmean, pvariance
+from collections.abc import Callable
+from statistics import fmean, pvariance, stdev, variance
 from typing import Any
 
 import pytest
@@ -115,6 +116,60 @@ def test_rules_earn_mostly_by_the_words_that_they_hold_and_little_by_their_order
 )
 def test_advice_about_one_entity_does_not_transfer(advice: str) -> None:
     assert mean(f"{SEED}\n{advice}", MANY) < mean(SEED, MANY) + NOISE / 2
+
+
+@pytest.mark.parametrize(
+    ("advice", "request_text", "shows"),
+    [
+        (
+            'The word "lantern" must appear at least 3 times.',
+            "Tell a short story about a lantern.",
+            lambda text: text.lower().count("lantern") >= 3,
+        ),
+        (
+            'When the request speaks of the lighthouse: sign as "-- Anna".',
+            "Describe the lighthouse to a friend.",
+            lambda text: text.endswith("-- Anna"),
+        ),
+        (
+            "A note about the night market has exactly 4 bullets.",
+            "Write a note about the night market.",
+            lambda text: len(re.findall(r"(?m)^[-*•+] ", text)) == 4,
+        ),
+    ],
+)
+def test_advice_about_one_entity_helps_requests_about_it(
+    advice: str, request_text: str, shows: Callable[[str], bool]
+) -> None:
+    example = {"prompt": request_text, "key": "entity"}
+    told, bare = (
+        fmean(shows(answer(prompt, example, draw)) for draw in range(100))
+        for prompt in (f"{SEED}\n{advice}", SEED)
+    )
+    assert told > bare + 0.5
+
+
+@pytest.mark.parametrize("fickleness", [0.05, 0.12, 0.5, 1.0])
+def test_the_score_of_one_constraint_has_the_variance_that_fickleness_claims(
+    fickleness: float,
+) -> None:
+    """A score is 1 with chance p = 1 - lapse_rate, drawn afresh or by the message.
+
+    Two calls differ with chance 2p(1 - p)(1 - (1 - fickleness)^2), and the variance of a score
+    between calls is half of that.
+    """
+    lapse_rate = 0.3
+    reader = TextReader(
+        ReaderParameters(fickleness=fickleness, lapse_rate=lapse_rate, support=0, misread_rate=0)
+    )
+    kinds = ["change_case:english_lowercase"]
+    examples = generate(3, 0, 0, 500, kinds=kinds, n_constraints=[1])["test"]
+    pairs = [[score(e, answer(SEED, e, draw, reader))[0] for draw in range(8)] for e in examples]
+    claimed = lapse_rate * (1 - lapse_rate) * (1 - (1 - fickleness) ** 2)
+    variances = [variance(drawn) for drawn in pairs]
+    error = stdev(variances) / len(variances) ** 0.5
+    assert abs(fmean(variances) - claimed) < 3 * error + 1e-9
+    assert error < 0.3 * claimed
 
 
 def test_two_calls_with_one_message_differ_as_often_as_fickleness_says() -> None:

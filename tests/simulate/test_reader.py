@@ -57,12 +57,11 @@ def test_training_answers_pasted_into_the_prompt_give_no_test_gain() -> None:
     assert mean(f"{SEED}\n{pasted}") < mean(SEED) + 0.01
 
 
-def test_a_pasted_answer_does_not_help_its_own_example_either() -> None:
-    """The reader copies from no answer: it takes statements as advice, and these give none."""
-    own = [
-        score(e, answer(f"{SEED}\n{e['prompt']}\n{answer(ORACLE, e)}", e))[0] for e in DATA["train"]
-    ]
-    assert fmean(own) < mean(SEED, DATA["train"]) + 3 * 0.05
+def test_a_pasted_answer_helps_on_its_own_example() -> None:
+    # Paired by example, the difference has a standard error below 0.017.
+    many = generate(1, 0, 0, 600)["test"]
+    own = [score(e, answer(f"{SEED}\n{e['prompt']}\n{answer(ORACLE, e)}", e))[0] for e in many]
+    assert fmean(own) > mean(SEED, many) + 0.05
 
 
 def test_a_contradictory_prompt_hurts() -> None:
