@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from flashevolve.llm.messages import system, user
+from flashevolve.simulate.model import Reader
 from flashevolve.simulate.reader import TextReader
 from flashevolve.workloads.instructions import generate, score
 from tests.simulate.usual import USUAL, reader_with
@@ -51,7 +52,7 @@ FLAWLESS = reader_with(
 """A reader that makes no mistake, so that what it does shows in one draw."""
 
 
-def answer(prompt: str, example: Any, draw: object = 0, reader: TextReader = READER) -> str:
+def answer(prompt: str, example: Any, draw: object = 0, reader: Reader = READER) -> str:
     messages = [system(prompt), user(example["prompt"])]
     return reader.answer(messages, random.Random(f"{draw}/{example['key']}"))
 
@@ -60,7 +61,7 @@ def mean(
     prompt: str,
     examples: Sequence[Any] = DATA["test"],
     draw: object = 0,
-    reader: TextReader = READER,
+    reader: Reader = READER,
 ) -> float:
     return fmean(score(e, answer(prompt, e, draw, reader))[0] for e in examples)
 

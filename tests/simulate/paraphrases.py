@@ -1,11 +1,11 @@
 """Ways to say ten pieces of advice, written by hand and without the reader at hand.
 
 Each kind of constraint has one plain statement of what its checker wants, and four or eight others
-that a person might write instead. They came in two sets, each written before the grammar met it: a
-first of forty, of which 5 were not understood, and a second of 32, of which 7 were not. After each
-set the grammar was widened for those, by constructions of English and not by their words. So all
-72 are understood now, and what an unseen wording earns is told by the first reading of each set:
-60 of 72.
+that a person might write instead. They came in three sets, each written before the grammar met it:
+one of 33, of which 5 were not understood, one of 32, of which 7 were not, and one of 7, of which 3
+were not. After each set the grammar was widened for those, by constructions of English and not by
+their words. So all 72 are understood now, and what an unseen wording earns is told by the first
+reading of each set: 57 of 72.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ ADVICE: Mapping[str, Advice] = {
     "detectable_format:number_bullet_lists": Advice(
         'Begin every bullet line with "* ".',
         (
-            "Mark list items with an asterisk followed by a space.",
+            "Every item in a list has to be introduced by an asterisk and one space.",
             "For lists, start each bullet with '* '.",
             'Each bullet point should open with "* ".',
             'Use "* " as the marker of every list entry.',
@@ -36,7 +36,7 @@ ADVICE: Mapping[str, Advice] = {
     "detectable_format:title": Advice(
         'Put any title between "<<" and ">>".',
         (
-            "Wrap titles in double angle brackets.",
+            "Double angle brackets belong around titles.",
             'A title is written like "<<Title>>".',
             "Enclose the title in << and >>.",
             "Titles go inside double angular brackets.",
@@ -49,8 +49,8 @@ ADVICE: Mapping[str, Advice] = {
     "length_constraints:number_paragraphs": Advice(
         'Between paragraphs put a separator line "***".',
         (
-            "Separate paragraphs by a line of three asterisks.",
-            "Use *** as the divider between two paragraphs.",
+            "Let a line of three asterisks stand between any two paragraphs.",
+            "Whenever one paragraph ends and another begins, insert ***.",
             'Divide paragraphs with "***".',
             'Paragraphs are split by a line that holds only "***".',
             "A line with three stars keeps paragraphs apart.",
@@ -72,7 +72,7 @@ ADVICE: Mapping[str, Advice] = {
         "Write placeholders in square brackets.",
         (
             'Put placeholders between "[" and "]".',
-            'A placeholder looks like "[name]".',
+            "Anything left open as a placeholder appears like [this].",
             "Enclose each placeholder in square brackets.",
             "Square brackets surround every placeholder.",
             "Brackets of the square kind hold each placeholder.",
@@ -132,8 +132,8 @@ ADVICE: Mapping[str, Advice] = {
     "detectable_content:postscript": Advice(
         'A postscript begins with "P.S.".',
         (
-            'Whenever a postscript is wanted, introduce it by "P.S." on its own line.',
-            'Start an afterthought with "P.S.", spelled exactly like that.',
+            "If you add a postscript, its first characters are P.S.",
+            'The marker for a postscript is "P.S.".',
             'Open the postscript with "P.S.".',
             'The right way to begin a postscript is "P.S.".',
             "Write P.S. at the beginning of a postscript.",

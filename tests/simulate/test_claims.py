@@ -5,7 +5,9 @@ chance. The reader's mechanisms one by one are in `test_knobs`, wordings in `tes
 """
 
 import random
-from statistics import fmean, pvariance
+import re
+from collections.abc import Callable
+from statistics import fmean, pvariance, stdev, variance
 from typing import Any
 
 import pytest
@@ -48,6 +50,63 @@ def test_gains_saturate_as_true_rules_are_added() -> None:
     assert mean(f"{ORACLE}\n{surplus}", MANY) < mean(ORACLE, MANY) + NOISE
 
 
+NEGATED = {
+    "never": (
+        'Never begin a bullet line with "* ".',
+        'Never put a title between "<<" and ">>".',
+        'A postscript must not begin with "P.S.".',
+        'Never put a separator line "***" between paragraphs.',
+        "Do not write placeholders in square brackets.",
+        'Do not put a line "******" between two different answers.',
+        'No heading line may begin with "## ".',
+        'Do not make a phrase bold with "**" on each side.',
+        'A signature must not begin with "-- ".',
+    ),
+    "wrong": (
+        'It is wrong to begin a bullet with "* ".',
+        'Putting a title between "<<" and ">>" is wrong.',
+        'A postscript that begins with "P.S." is wrong.',
+        'A separator line "***" between paragraphs is forbidden.',
+        "It is a mistake to write placeholders in square brackets.",
+        'A line "******" between two different answers is not allowed.',
+        '"## " is not right at the start of a heading.',
+        'It is incorrect to make a phrase bold with "**" on each side.',
+        '"-- " must not stand before the name in a signature.',
+    ),
+    "instead": (
+        'Stop beginning bullet lines with "* ".',
+        'Instead of putting titles between "<<" and ">>", leave them plain.',
+        'Begin a postscript with anything but "P.S.".',
+        'Put something other than "***" between paragraphs.',
+        "Write placeholders in something other than square brackets.",
+        'Stop putting a line "******" between two different answers.',
+        'Begin headings with something else instead of "## ".',
+        'Make phrases bold without "**".',
+        'Sign without "-- " before the name.',
+    ),
+}
+"""The nine rules of `RULES` turned into their opposite, in three ways."""
+
+
+@pytest.mark.parametrize("way", NEGATED)
+def test_rules_that_say_the_opposite_earn_no_more_than_none(way: str) -> None:
+    bare, told = mean(SEED, MANY), mean("\n".join([SEED, *NEGATED[way]]), MANY)
+    assert told < bare + NOISE / 3
+    assert mean(ORACLE, MANY) > told + 0.25
+
+
+def test_rules_earn_mostly_by_the_words_that_they_hold_and_little_by_their_order() -> None:
+    """A limit of the reader, which the documentation states: it hardly reads syntax."""
+    rng = random.Random("scrambled")
+
+    def scrambled(rule: str) -> str:
+        parts = re.findall(r'"[^"]*"|[\w]+', rule)
+        return " ".join(rng.sample(parts, len(parts))) + "."
+
+    told = mean("\n".join([SEED, *map(scrambled, RULES.values())]), MANY)
+    assert mean(SEED, MANY) + 0.2 < told < mean(ORACLE, MANY) + NOISE
+
+
 @pytest.mark.parametrize(
     "advice",
     [
@@ -58,6 +117,60 @@ def test_gains_saturate_as_true_rules_are_added() -> None:
 )
 def test_advice_about_one_entity_does_not_transfer(advice: str) -> None:
     assert mean(f"{SEED}\n{advice}", MANY) < mean(SEED, MANY) + NOISE / 2
+
+
+@pytest.mark.parametrize(
+    ("advice", "request_text", "shows"),
+    [
+        (
+            'The word "lantern" must appear at least 3 times.',
+            "Tell a short story about a lantern.",
+            lambda text: text.lower().count("lantern") >= 3,
+        ),
+        (
+            'When the request speaks of the lighthouse: sign as "-- Anna".',
+            "Describe the lighthouse to a friend.",
+            lambda text: text.endswith("-- Anna"),
+        ),
+        (
+            "A note about the night market has exactly 4 bullets.",
+            "Write a note about the night market.",
+            lambda text: len(re.findall(r"(?m)^[-*•+] ", text)) == 4,
+        ),
+    ],
+)
+def test_advice_about_one_entity_helps_requests_about_it(
+    advice: str, request_text: str, shows: Callable[[str], bool]
+) -> None:
+    example = {"prompt": request_text, "key": "entity"}
+    told, bare = (
+        fmean(shows(answer(prompt, example, draw)) for draw in range(100))
+        for prompt in (f"{SEED}\n{advice}", SEED)
+    )
+    assert told > bare + 0.5
+
+
+@pytest.mark.parametrize("fickleness", [0.05, 0.12, 0.5, 1.0])
+def test_the_score_of_one_constraint_has_the_variance_that_fickleness_claims(
+    fickleness: float,
+) -> None:
+    """A score is 1 with chance p = 1 - lapse_rate, drawn afresh or by the message.
+
+    Two calls differ with chance 2p(1 - p)(1 - (1 - fickleness)^2), and the variance of a score
+    between calls is half of that.
+    """
+    lapse_rate = 0.3
+    reader = TextReader(
+        reader_with(fickleness=fickleness, lapse_rate=lapse_rate, support=0, misread_rate=0)
+    )
+    kinds = ["change_case:english_lowercase"]
+    examples = generate(3, 0, 0, 500, kinds=kinds, n_constraints=[1])["test"]
+    pairs = [[score(e, answer(SEED, e, draw, reader))[0] for draw in range(8)] for e in examples]
+    claimed = lapse_rate * (1 - lapse_rate) * (1 - (1 - fickleness) ** 2)
+    variances = [variance(drawn) for drawn in pairs]
+    error = stdev(variances) / len(variances) ** 0.5
+    assert abs(fmean(variances) - claimed) < 3 * error + 1e-9
+    assert error < 0.3 * claimed
 
 
 def test_two_calls_with_one_message_differ_as_often_as_fickleness_says() -> None:

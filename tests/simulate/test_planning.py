@@ -3,7 +3,7 @@ import random
 import pytest
 
 from flashevolve.simulate.attention import Dice
-from flashevolve.simulate.planning import Plan, make_plan
+from flashevolve.simulate.planning import MAX_COUNT, MAX_WORDS, Plan, make_plan
 from flashevolve.simulate.statements import read
 from tests.simulate.usual import USUAL, reader_with
 
@@ -80,3 +80,10 @@ def test_a_task_is_repeated_as_it_stands_even_if_it_was_not_attended_to() -> Non
     assert made.values["repeat"] == "request"
     assert made.task == "Describe a tram. Is it old?"
     assert made.topic == ()
+
+
+def test_numbers_are_bounded_by_what_an_answer_can_hold() -> None:
+    made = plan('Use 70000000 bullets. Write 8000000 words. Start paragraph 90000000 with "So".')
+    assert made.number("exactly bullet") == MAX_COUNT
+    assert made.number("exactly word") == MAX_WORDS
+    assert made.openings() == {MAX_COUNT: "So"}

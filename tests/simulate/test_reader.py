@@ -5,54 +5,31 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flashevolve.llm.messages import system, user
+from flashevolve.simulate.model import Reader
 from flashevolve.simulate.reader import TextReader
+from flashevolve.simulate.simple_reader import SimpleReader
 from flashevolve.workloads.instructions import generate, score
 from tests.simulate.instructing import (
     DATA,
     ORACLE,
     READER,
-    RULES,
     SEED,
     answer,
     fenced,
-    kind_rate,
     mean,
     reflection_prompt,
 )
-from tests.simulate.usual import reader_with
-
-PARAPHRASES = [
-    ("bullets", "Mark list items with an asterisk followed by a space."),
-    ("bullets", "For lists, start each bullet with '* ' and nothing else."),
-    ("title", "Wrap titles in double angle brackets."),
-    ("title", 'A heading is written like "<<Heading>>".'),
-    ("postscript", 'Whenever a postscript is wanted, introduce it by "P.S." on its own line.'),
-    ("postscript", 'Start an afterthought with "P.S.", spelled exactly like that.'),
-    ("paragraphs", "Separate paragraphs by a line of three asterisks."),
-    ("paragraphs", "Use *** as the divider between two paragraphs."),
-    ("placeholders", 'A placeholder looks like "[name]".'),
-    ("two_answers", "Separate two answers by a line of six asterisks."),
-    ("headings", 'Headings start with two number signs and a space, "## ".'),
-    ("bold", "Bold phrases stand between double asterisks."),
-    ("signature", 'Sign on the last line, after "-- ".'),
-]
+from tests.simulate.usual import USUAL, reader_with
 
 
 def test_a_prompt_that_states_the_house_rules_beats_the_bare_one_clearly() -> None:
     many = generate(1, 0, 0, 1000)["test"]
     assert 0.5 <= mean(SEED, many) <= 0.6
     assert 0.85 <= mean(ORACLE, many) <= 0.95
-
-
-@pytest.mark.parametrize(("kind", "advice"), PARAPHRASES)
-def test_paraphrased_advice_earns_about_the_same(kind: str, advice: str) -> None:
-    bare = kind_rate(SEED, kind)
-    original = kind_rate(f"{SEED}\n{RULES[kind]}", kind)
-    paraphrased = kind_rate(f"{SEED}\n{advice}", kind)
-    assert original > bare + 0.2
-    assert abs(paraphrased - original) <= 0.12
 
 
 def test_the_order_of_statements_does_not_matter() -> None:
@@ -65,9 +42,26 @@ def test_advice_without_content_earns_nothing(advice: str) -> None:
     assert abs(mean(f"{SEED}\n{advice}") - mean(SEED)) < 0.03
 
 
+def test_naming_the_parts_of_a_text_prevents_lapses_and_teaches_nothing() -> None:
+    """A limit of the reader: words without content earn through `support`, and only so."""
+    many = generate(1, 0, 0, 600)["test"]
+    reminders = "Bullets. Titles. Postscripts. Paragraphs. Placeholders. Headings. Signatures."
+    gain = mean(f"{SEED}\n{reminders}", many) - mean(SEED, many)
+    assert 0 < gain < 0.2 * (mean(ORACLE, many) - mean(SEED, many))
+    deaf = TextReader(reader_with(support=0))
+    assert mean(f"{SEED}\n{reminders}", many, 0, deaf) < mean(SEED, many, 0, deaf) + 0.015
+
+
 def test_training_answers_pasted_into_the_prompt_give_no_test_gain() -> None:
     pasted = "\n\n".join(f"{e['prompt']}\n{answer(ORACLE, e)}" for e in DATA["train"][:12])
     assert mean(f"{SEED}\n{pasted}") < mean(SEED) + 0.01
+
+
+def test_a_pasted_answer_helps_on_its_own_example() -> None:
+    # Paired by example, the difference has a standard error below 0.017.
+    many = generate(1, 0, 0, 600)["test"]
+    own = [score(e, answer(f"{SEED}\n{e['prompt']}\n{answer(ORACLE, e)}", e))[0] for e in many]
+    assert fmean(own) > mean(SEED, many) + 0.05
 
 
 def test_a_contradictory_prompt_hurts() -> None:
@@ -121,6 +115,7 @@ def test_an_unchanged_child_passes_a_strict_gate_rarely_and_fails_it_as_often() 
     assert abs(better - worse) < 20
 
 
+CONFUSED = TextReader(reader_with(misread_rate=1, wrong_rate=1))
 CAREFUL = TextReader(reader_with(vague_rate=0, wrong_rate=0, overreach_rate=0))
 """A better reflector than the default one, so that what feedback gives shows in fewer samples."""
 
@@ -161,6 +156,31 @@ def test_reflection_needs_feedback_that_belongs_to_the_examples() -> None:
 
 def test_a_conversation_without_text_still_gets_an_answer() -> None:
     assert READER.answer([system(""), user("")], random.Random(1)).strip()
+
+
+FRAGMENTS = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(
+        [
+            *('Meet me @5pm.', '@21savage', 'A@2', '@0', '"@3"', '\x001\x00', '\x00', '\ue0001'),
+            *('9' * 5000, '9' * 5000 + 'th', 'Use 7777777777 bullets.', 'Do not use "* ".'),
+            *('# Example 1\n## Inputs\n', '## Feedback\n', '```\n', '\n', '\ud800', '{"a": 1}'),
+            *("Improve the instructions.", "Give a verdict as JSON: accept, patch or discard."),
+        ]
+    ),
+)  # fmt: skip
+"""Pieces of messages that are hard to read, and any text."""
+
+
+@pytest.mark.parametrize(
+    "reader", [READER, SimpleReader(USUAL), CONFUSED], ids=["reader", "simple", "confused"]
+)
+@given(st.lists(FRAGMENTS, max_size=6), st.lists(FRAGMENTS, max_size=6), st.integers(0, 99))
+def test_any_message_gets_an_answer(
+    reader: Reader, standing: list[str], asked: list[str], draw: int
+) -> None:
+    said = [system(" ".join(standing)), user(" ".join(asked))]
+    assert isinstance(reader.answer(said, random.Random(draw)), str)
 
 
 def test_a_rate_outside_its_range_is_refused() -> None:

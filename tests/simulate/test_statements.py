@@ -46,3 +46,28 @@ def test_synonyms_for_parts_of_a_text_are_related_and_strangers_are_not() -> Non
 def test_any_text_can_be_read_and_relates_to_itself_at_most_fully(text: str) -> None:
     for said in read(text):
         assert relatedness(said, said) in (0.0, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("text", ["Meet me @5pm.", "@21savage sang.", "A@2", "@0 and @1"])
+def test_an_at_sign_of_the_text_is_no_placeholder(text: str) -> None:
+    said = statement(text)
+    assert said.literals == ()
+    assert "@" not in said.normal
+
+
+def test_an_at_sign_may_be_a_literal() -> None:
+    assert statement('Begin each line with "@1".').literals == ("@1",)
+
+
+def test_a_null_character_neither_hides_nor_splits_anything() -> None:
+    assert split('\x001\x00 Say "a. B" twice.') == ('1 Say "a. B" twice.',)
+
+
+@pytest.mark.parametrize("ending", ["", "th"])
+def test_a_number_of_thousands_of_digits_is_read_as_a_large_one(ending: str) -> None:
+    assert "999999999" in statement(f"Write {'8' * 5000}{ending} words.").normal
+    assert statement("Write 123456789 words.").numbers == ("123456789",)
+
+
+def test_of_an_overlong_statement_the_rest_is_not_read() -> None:
+    assert len(statement('"a" ' * 100_000).normal) <= 4_000

@@ -16,7 +16,6 @@ NOISE = 0.12
 PARAPHRASES: dict[str, list[str]] = {
     "detectable_format:number_bullet_lists": [
         'Begin every bullet line with "* ".',
-        "Mark list items with an asterisk followed by a space.",
         "Bullets are written as lines that open with '* '.",
         "In lists, an asterisk and a space come before each item.",
         'Use "* " as the marker of bullet points, never a dot or a plus.',

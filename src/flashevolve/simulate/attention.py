@@ -99,7 +99,7 @@ class Dice:
 
     def __init__(self, rng: random.Random, key: str, fickleness: float) -> None:
         self._rng = rng
-        self._key = blake2b(key.encode(), digest_size=32).digest()
+        self._key = blake2b(key.encode(errors="surrogatepass"), digest_size=32).digest()
         self._fickleness = fickleness
 
     def draw(self, purpose: str) -> float:
@@ -107,7 +107,9 @@ class Dice:
         fresh = self._rng.random()
         if self._rng.random() < self._fickleness:
             return fresh
-        digest = blake2b(purpose.encode(), digest_size=6, key=self._key).digest()
+        digest = blake2b(
+            purpose.encode(errors="surrogatepass"), digest_size=6, key=self._key
+        ).digest()
         return int.from_bytes(digest, "big") / (1 << 48)
 
     def pick(self, purpose: str, weights: Sequence[float]) -> int:
@@ -160,7 +162,7 @@ def _race(draw: float, weight: float) -> float:
     return -math.log(1.0 - draw) / weight
 
 
-_NUMBER = re.compile(r"(?<![\w@])\d+(?!\w)")
+_NUMBER = re.compile(r"(?<![\w@])\d{1,9}(?!\w)")
 _NEGATION = re.compile(r"\b(?:do not|must not|should not|not|never|no)\b ?", re.IGNORECASE)
 
 

@@ -27,6 +27,13 @@ _PARTS = frozenset(
 """Slots that advice fills only if it asks for the part in so many words."""
 
 
+MAX_COUNT = 1_000
+"""Whoever asks for more of anything gets so many. An answer holds at most 32,768 tokens, and who
+wrote a million lines would stop everyone else who is served."""
+MAX_WORDS = 8_000
+"""The same for words, some of which may stand in an answer twice."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What to write."""
@@ -72,6 +79,10 @@ class Plan:
         asked = [value for value in self.lists.get("count", ()) if isinstance(value, tuple)]
         return [(str(v[0]), str(v[1]), int(v[2])) for v in asked if len(v) == 3]
 
+    def refused(self, slot: str) -> tuple[Value, ...]:
+        """Returns the values that a slot must not have."""
+        return self.lists.get(f"not {slot}", ())
+
     def openings(self) -> dict[int, str]:
         """Returns number of a paragraph -> the word that it starts with."""
         asked = [v for v in self.lists.get("paragraph start", ()) if isinstance(v, tuple)]
@@ -98,24 +109,36 @@ def make_plan(
         if not demands:
             topic += said.text.rstrip(".!?").split()
         for demand in demands:
-            offers[demand.slot].append((demand.value, 1.0))
+            offers[demand.slot].append((_bounded(demand), 1.0))
     for said in advice:
         reading = understand(said)
         if reading.condition and not reading.condition & asked:
             continue
         for demand in reading.demands:
             if _applies(demand, reading):
-                offers[demand.slot].append((demand.value, parameters.anchoring))
+                offers[demand.slot].append((_bounded(demand), parameters.anchoring))
     values: dict[str, Value] = {}
     lists: dict[str, tuple[Value, ...]] = {}
     for slot, offered in offers.items():
-        if slot in _ALL_HOLD:
+        if slot in _ALL_HOLD or slot.startswith("not "):
             lists[slot] = tuple(dict.fromkeys(value for value, _ in offered))
         elif len({value for value, _ in offered}) == 1:
             values[slot] = offered[0][0]
         else:
             values[slot] = offered[dice.pick(f"slot {slot}", [w for _, w in offered])][0]
     return Plan(tuple(topic), values, lists, request if whole is None else whole)
+
+
+def _bounded(demand: Demand) -> Value:
+    """Returns the value of a demand; no number in it is larger than what can be written."""
+    most = MAX_WORDS if demand.slot.endswith((" word", " unique")) else MAX_COUNT
+    value = demand.value
+    if isinstance(value, int):
+        return max(-most, min(value, most))
+    if demand.slot == "paragraph start" and isinstance(value, tuple):
+        which, word = value[:2]
+        return (min(int(which), most), str(word))
+    return value
 
 
 def _applies(demand: Demand, reading: Reading) -> bool:

@@ -50,8 +50,19 @@ _BARE = re.compile(
 )
 """What is named literally without quotation marks: a letter, a label, an abbreviation."""
 
+_CURLY = re.compile(r"(?i)(?<=[a-z])n’t\b")
+"""The end of a "don't" with a typographic apostrophe."""
 _MARKER = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)")
 _BREAK = re.compile(r"(?<=[.!?])(?<![ .\x00][A-Za-z]\.)\s+(?=[^a-z\s])")
+
+MAX_CHARACTERS = 4_000
+"""Of a longer statement the rest is not read: it is no sentence, and takes long to take apart."""
+_MAX_DIGITS = 9
+"""A number of more digits counts nothing that is written, and is read as the largest of so many."""
+_AT = "\ue000"
+"""Stands for an at sign of the text while `@k` stands for its literals."""
+_HIDDEN = "\x00"
+"""Stands around the number of a quotation while a line is split; taken out of what is read."""
 
 _TOKEN = re.compile(r"@\d+|\d+(?:st|nd|rd|th)|\d+|[^\W\d_][^\W\d_'’]*(?:['’][a-z]+)*|[,:;]")
 
@@ -113,12 +124,14 @@ def statement(text: str) -> Statement:
 
     def mask(found: str) -> str:
         for index, known in enumerate(literals):
-            if known.strip() == found.strip():
+            if known.strip() == found.replace(_AT, "@").strip():
                 return f" @{index} "
-        literals.append(found)
+        literals.append(found.replace(_AT, "@"))
         return f" @{len(literals) - 1} "
 
-    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), text)
+    normal = text[:MAX_CHARACTERS].replace(_AT, "").replace("@", _AT)
+    normal = QUOTE.sub(lambda m: mask(next(g for g in m.groups() if g is not None)), normal)
+    normal = _CURLY.sub("n't", normal)
     normal = _BARE.sub(lambda m: mask(m[0]), normal)
     normal = mask_signs(mask_abbreviations(normal, mask).lower(), mask)
     for pattern, replacement in PHRASES:
@@ -129,7 +142,9 @@ def statement(text: str) -> Statement:
         if token in NUMBERS:
             tokens.append(str(NUMBERS[token]))
         elif token in ORDINALS or (token[0].isdecimal() and token[-1].isalpha()):
-            tokens.append(f"nth{ORDINALS.get(token) or int(token[:-2])}")
+            tokens.append(f"nth{ORDINALS.get(token) or _number(token[:-2])}")
+        elif token[0].isdecimal():
+            tokens.append(token if len(token) <= _MAX_DIGITS else str(_number(token)))
         elif token[0].isalpha():
             root = token if token in KEPT else stem(token)
             concept = _CONCEPTS.get(root, root)
@@ -140,6 +155,10 @@ def statement(text: str) -> Statement:
         else:
             tokens.append(token)
     return Statement(text, " ".join(tokens), tuple(literals), frozenset(stems))
+
+
+def _number(digits: str) -> int:
+    return int(digits) if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS - 1
 
 
 def relatedness(one: Statement, other: Statement) -> float:
@@ -161,7 +180,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def _split(text: str) -> Iterator[str]:
-    for line in text.splitlines():
+    for line in text.replace(_HIDDEN, "").splitlines():
         bare = _MARKER.sub("", line).strip()
         if not re.search(r"\w", bare):
             continue
@@ -169,10 +188,12 @@ def _split(text: str) -> Iterator[str]:
 
         def hide(match: re.Match[str], quotes: list[str] = quotes) -> str:
             quotes.append(match[0])
-            return f"\x00{len(quotes) - 1}\x00"
+            return f"{_HIDDEN}{len(quotes) - 1}{_HIDDEN}"
 
         for part in _BREAK.split(QUOTE.sub(hide, bare)):
-            whole = re.sub(r"\x00(\d+)\x00", lambda m, q=quotes: q[int(m[1])], part).strip()
+            whole = re.sub(
+                rf"{_HIDDEN}(\d+){_HIDDEN}", lambda m, q=quotes: q[int(m[1])], part
+            ).strip()
             if whole:
                 yield whole
 

@@ -31,6 +31,17 @@ PHRASES = _patterns(
     (r"\b(?:multiple of|divisible by|divides evenly by)\b", "multiple"),
     (r"\b(?:exactly|precisely)\b", "exactly"),
     (r"\b(?:do|does|did|is|are|must|may|should|can|could)(?: not|n't)\b|\bcannot\b", "not"),
+    (r"\bwithout (?:any )?(?:exception|fail)\b|\bnever fail to\b", "always"),
+    (r"\byes ?(?:,|or|/|and)? ?(?:or )?no\b", "yesorno"),
+    (r"(?<=\S)\s+nor\b", " or"),
+    (r"\b(?:stop|quit|cease)(?= (?:\w+ing|to)\b)", "avoid"),
+    (
+        r"\b(is|are|be|was|would be) (?:a |an )?(?:wrong|incorrect|improper|bad(?: idea)?|mistaken?"
+        r"|errors?|false|no good)\b(?: to\b)?",
+        r"\1 avoid",
+    ),
+    (r"^\W*(?:wrong|incorrect)\b(?= to| ?:)|\b(?:wrong|incorrect) (?=to\b)", "avoid "),
+    (r"\bin (?:place|lieu) of\b", "instead of"),
     (r"\b(?:leave|leaves|leaving) out\b|\bfree of\b|\bdo without\b|\bstay away from\b", "avoid"),
     (
         r"\bnumber (?!of )(?=(?:\w+ ){0,2}(?:points?|items?|steps?|lines?|entr\w+|paragraphs?)\b)",
@@ -98,7 +109,7 @@ THESAURUS = {
     "end": "end finish close conclude",
     "last": "last final",
     "avoid": """avoid without omit skip free refrain forbid forbidden ban banned neither nor never
-    not no""",
+    not no dont refuse abstain prohibit prohibited reject disallow rarely seldom""",
     "include": "include mention contain feature appear occur hold",
     "separate": "separate separator divide divider split between",
     "wrap": "wrap enclose surround whole entire inside everything complete",

@@ -1,10 +1,11 @@
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.simulate.writing.sizes import Bounds, bounds, lengths, n_sentences, wanted
-from tests.simulate.writing.written import habits, planned
+from tests.simulate.writing.written import habits, planned, written
 
 RNG = random.Random(1)
 
@@ -64,3 +65,21 @@ def test_growing_sentences_grow_within_the_number_of_words() -> None:
 def test_no_sentence_exceeds_the_bound() -> None:
     plan = planned("Use at most 7 words in every sentence.")
     assert max(lengths(plan, None, 0, 80, habits(), RNG)) <= 7
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "Include at least 1000000 questions.",
+        "Write at least 99999999999999999999 words.",
+        "Add a table of 3000000 rows.",
+        "Use 5000000 bullets and 5000000 paragraphs.",
+        "Write 900000 lines. Every line must start with 3 more spaces than the line above.",
+        "Write exactly 900000 sentences. Each sentence has more words than the one before.",
+        "Every sentence has at least 90000 words. Write 90000 sentences.",
+        'Start paragraph 70000000 with "So".',
+        'Use the word "fox" 900000 times.',
+    ],
+)
+def test_no_number_makes_an_answer_longer_than_can_be_served(request_text: str) -> None:
+    assert 200 < len(written(request_text)) < 500_000

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from flashevolve.simulate.grammar.clauses import Clause, Demand
+from flashevolve.simulate.grammar.negation import forbids
 
 _RELATION = r"(?:atleast|atmost|exactly|morethan|lessthan|multiple)"
 _AMOUNT = re.compile(
@@ -66,6 +67,11 @@ _EACH = re.compile(
 _ADJECTIVE = re.compile(r"\b(?:last|first|next|other|only|previous|every|nth\d+) $")
 """What stands before a "one" that is a pronoun: the last one."""
 _CONJUNCTION = re.compile(r" (?:and|but|then|,) (?=[a-z]+ )|(?<![\w@])\d+\b")
+_OTHER_BANNED = re.compile(
+    r"\bavoid (?:us |every |a |the )*(?:comma|semicolon|colon|exclamation\w*|questionmark|@\d+)"
+    r"(?: [a-z]+)* (?:in|with|within|of|us|and) (?:atleast |atmost |exactly )?$"
+)
+"""What stands before a number where the negation has an object of its own."""
 _TOTAL = re.compile(r"\b(?:number|count|total|amount) of (?:the |every |all )?([a-z ]+)")
 _HOLDER = {"word": "sentence", "letter": "word"}
 """Unit -> the larger unit that bounds it, where that is named without a number."""
@@ -76,12 +82,16 @@ def amounts(clause: Clause) -> Iterator[Demand]:
     text = clause.text
     span = _RANGE.search(text)
     if span and (unit := _unit(span[3]) or _subject(clause, text[: span.start()])):
+        if _denied(clause, span.start(), text[: span.start()]):
+            return
         low, high = sorted((int(span[1]), int(span[2])))
         yield Demand(f"atleast {unit}", low)
         yield Demand(f"atmost {unit}", high)
         return
     for found in _AMOUNT.finditer(text):
         relation, n = _relation(found, clause, text[: found.start()])
+        if not relation:
+            continue
         before, phrase = text[: found.start()], _STOP.split(found["of"])[0]
         if re.match(r" (?:times|occurr|instanc)", phrase):
             yield from _times(clause, relation, n)
@@ -90,7 +100,10 @@ def amounts(clause: Clause) -> Iterator[Demand]:
             continue
         unit = _unit(phrase) or ("" if phrase.strip() else _subject(clause, before))
         unit = _styled(clause, unit, phrase, before, text[found.end("n") :])
-        if unit and not (_NO_AMOUNT.match(found["of"]) or before.endswith(("on ", "separate "))):
+        if unit and not (
+            _NO_AMOUNT.match(found["of"])
+            or before.endswith(("on ", "separate ", "separate every "))
+        ):
             yield from _of_unit(clause, relation, n, unit)
     if clause.has("paragraph") and (total := clause.says(r"\bparagraph \d+ of (\d+)\b")):
         yield Demand("exactly paragraph", int(total[1]))
@@ -102,21 +115,26 @@ def _is_pronoun(before: str, after: str) -> bool:
 
 
 def _relation(found: re.Match[str], clause: Clause, before: str) -> tuple[str, int]:
+    """Returns the relation and the number; no relation = one that nothing can be made of."""
     relation, n = found["before"] or found["after"] or "", int(found["n"])
     if not relation:
         trailing = _TRAILING.match(found["of"])
         relation = trailing[1] if trailing else "exactly"
-    forbidden = re.search(r"\bavoid\b", before) is not None
-    if relation == "morethan":
-        return ("atmost", n) if forbidden else ("atleast", n + 1)
-    if relation == "lessthan":
-        return ("atleast", n) if forbidden else ("atmost", n - 1)
-    return relation, n
+    if relation in ("morethan", "lessthan"):
+        relation, n = ("atleast", n + 1) if relation == "morethan" else ("atmost", n - 1)
+    if not _denied(clause, found.start(), before):
+        return relation, n
+    return {"atleast": ("atmost", n - 1), "atmost": ("atleast", n + 1)}.get(relation, ("", n))
+
+
+def _denied(clause: Clause, at: int, before: str) -> bool:
+    """Tells whether a number is what a clause forbids: not in "without commas, in 3 lines"."""
+    return forbids(clause.text, at) and not _OTHER_BANNED.search(before)
 
 
 def _of_unit(clause: Clause, relation: str, n: int, unit: str) -> Iterator[Demand]:
-    if unit == "letter" and clause.spelled and len(clause.spelled[0]) == 1:
-        yield Demand("count", (clause.spelled[0], relation, n))
+    if unit == "letter" and clause.named and len(clause.named[0]) == 1:
+        yield Demand("count", (clause.named[0], relation, n))
         return
     holder = _HOLDER.get(unit, "")
     counted = re.search(rf"\d (?:[a-z]+ )?{holder}\b", clause.text)
@@ -155,13 +173,13 @@ def _styled(clause: Clause, unit: str, phrase: str, before: str, after: str) -> 
 
 
 def _times(clause: Clause, relation: str, n: int) -> Iterator[Demand]:
-    if len(clause.spelled) == 1 and not clause.has("keyword", "every"):
-        yield Demand("count", (clause.spelled[0], relation, n))
+    if len(clause.named) == 1 and not clause.has("keyword", "every"):
+        yield Demand("count", (clause.named[0], relation, n))
     elif clause.any("uppercase"):
         yield Demand(f"{relation} capital", n)
     elif clause.any("exclamation", "question"):
         yield Demand(f"{relation} {'question' if clause.any('question') else 'exclamation'}", n)
-    elif clause.spelled or clause.any("keyword", "word", "phrase", "term"):
+    elif clause.named or clause.any("keyword", "word", "phrase", "term"):
         yield Demand("times", n)
 
 

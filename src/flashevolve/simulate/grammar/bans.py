@@ -16,7 +16,12 @@ _SIGNS = {
     "parenthesis": "(",
     "parenthes": "(",
 }
-_NOT_BANS = frozenset(words_of("start end bullet title heading postscript json key numbered count"))
+_NOT_BANS = frozenset(
+    words_of(
+        """start end bullet title heading headings postscript json key numbered count placeholder
+        highlight bold section variants copies signature"""
+    )
+)
 _PLACED = frozenset(
     words_of(
         """start first end last bullet title heading postscript json key paragraph avoid tag section
@@ -30,14 +35,14 @@ def bans(clause: Clause) -> Iterator[Demand]:
     if not clause.negative or clause.says(r"\b(?:morethan|lessthan|atleast|atmost)\b"):
         return
     allowed = clause.says(r"avoid [a-z ]*\bverbatim|avoid (?:chang|add|say|repeat)")
-    if clause.any("letter") and clause.spelled:
-        yield from (Demand("ban letter", one.lower()) for one in clause.spelled if len(one) == 1)
+    if clause.any("letter") and clause.named:
+        yield from (Demand("ban letter", one.lower()) for one in clause.named if len(one) == 1)
         return
     if clause.any("after", "before") and not clause.says(r"avoid (?:us|contain|include)"):
         return
     yield from (Demand("ban", sign) for word, sign in _SIGNS.items() if word in clause.words)
     if not _NOT_BANS & clause.words and not allowed:
-        for one in clause.shown:
+        for one in clause.refused:
             if one[:1].isalnum() or len(one.strip()) == 1:
                 yield Demand("ban", one.strip())
 

@@ -7,9 +7,10 @@ text speaks about the part that the clause before it named.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from flashevolve.simulate.grammar.negation import forbids
 from flashevolve.simulate.terms import words_of
 
 Mark = tuple[str, str]
@@ -37,9 +38,7 @@ _PLACES = frozenset(words_of("start end last first phrase repeat task"))
 """What else a condition may name that the rest then speaks about."""
 
 LITERAL = re.compile(r"@(\d+)")
-_REJECTED = re.compile(
-    r" (?:(?:and|but|,) avoid|instead of|rather than) (?:with |use |a |an |the )*@\d+"
-)
+_REJECTED = re.compile(r" (?:and|but|,) avoid (?:with |use |us |a |an |the )*@\d+")
 """A literal that is named only to say what is not meant."""
 _CONDITION = re.compile(
     r"^(?:(?:when|if|whenever|wher|onc)\b"
@@ -49,7 +48,10 @@ _DUTY = r"(?:must|should|need|shall|requir)"
 _EXCEPTION = re.compile(r" nothing [^;,]*? (?:but|except)\b[^;,]*")
 _ASIDE = re.compile(r" , (?:wher|which mean|that is)\b.*$")
 """What only explains the rest."""
-_PRONOUN = re.compile(r"\b(?:every (?:with|start|end|must|by|of)|of (?:every|them)|them|they)\b")
+_PRONOUN = re.compile(
+    r"\b(?:every (?:with|start|end|must|by|of)|of (?:every|them)|them|they"
+    r"|its? (?:first|last|start))\b"
+)
 _VERBS = (
     "us|use|writ|start|end|put|giv|add|include|separate|wrap|mark|keep|mak|plac|must|should|every"
 )
@@ -58,6 +60,11 @@ _ORDER = re.compile(
     r"(?!.*\b(?:found|was|wer)\b)"
 )
 """How a clause starts that says what to do, and not what was found."""
+_PRAISE = re.compile(
+    r"@\d+ (?:is|ar) (?:the )?(?:right|correct|proper|fin|good|better|wanted|want)\b"
+    r"|\b(?:right|correct|proper|good)(?: [a-z]+)* is (?:a |an |the )?@\d"
+)
+"""Approval of a sign, which asks for it."""
 _NEW_CLAUSE = re.compile(
     r" (?:, )?(?:and|but|then|,|so) "
     rf"(?=(?:{_VERBS}|they|it|the|avoid (?:us|use|writ|put|add|let))\b)"
@@ -76,6 +83,8 @@ class Clause:
     literals: tuple[str, ...]
     subject: str = ""
     """The part of a text that an earlier clause named, if this one names none."""
+    taken: tuple[str, ...] | None = None
+    """The literals to take as asked for; None = those that the text asks for."""
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -83,14 +92,40 @@ class Clause:
         return frozenset(self.text.split()) | frozenset(self.subject.split())
 
     @cached_property
-    def shown(self) -> tuple[str, ...]:
-        """Returns the literals that it mentions, in order."""
+    def mentioned(self) -> tuple[str, ...]:
+        """Returns all of its literals, in order."""
         return tuple(self.literals[int(k)] for k in dict.fromkeys(LITERAL.findall(self.text)))
 
     @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """Returns the literals that it asks for, in order."""
+        if self.taken is not None:
+            return self.taken
+        refused = set(self.refused)
+        return tuple(one for one in self.mentioned if one not in refused)
+
+    @cached_property
+    def refused(self) -> tuple[str, ...]:
+        """Returns the literals that it forbids and does not ask for elsewhere, in order."""
+        found = [(m[1], forbids(self.text, m.start())) for m in LITERAL.finditer(self.text)]
+        wanted = {k for k, forbidden in found if not forbidden}
+        return tuple(
+            self.literals[int(k)] for k in dict.fromkeys(k for k, _ in found if k not in wanted)
+        )
+
+    def of_refused(self) -> "Clause":
+        """Returns the clause as if it asked for what it forbids, and for nothing else."""
+        return replace(self, taken=self.refused)
+
+    @cached_property
     def spelled(self) -> tuple[str, ...]:
-        """Returns the literals that are words."""
+        """Returns the literals that it asks for and that are words."""
         return tuple(one.strip() for one in self.shown if one[:1].isalnum())
+
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """Returns the literals that are words, asked for or forbidden."""
+        return tuple(one.strip() for one in self.mentioned if one[:1].isalnum())
 
     @cached_property
     def negative(self) -> bool:
@@ -106,6 +141,11 @@ class Clause:
     def part(self) -> str:
         """Returns the part of a text that it is about; empty = the text itself."""
         return next((w for w in self.text.split() if w in PARTS), "") or self.subject
+
+    def denies(self, pattern: str) -> bool:
+        """Tells whether the first thing that matches a pattern is forbidden."""
+        found = self.says(pattern)
+        return found is not None and forbids(self.text, found.start())
 
     def has(self, *words: str) -> bool:
         """Tells whether all of some words occur."""
@@ -143,6 +183,8 @@ def clauses(text: str, literals: tuple[str, ...], condition: str = "") -> Iterat
     A clause without a subject of its own speaks about what the condition names.
     """
     parts = [word for word in condition.split() if word in PARTS]
+    if re.search(r"\b(?:another|next)\b", condition):
+        parts += [word for word in condition.split() if word in UNITS]
     subject = " ".join(parts[:1] or [word for word in condition.split() if word in _PLACES])
     named = ""
     for piece in _pieces(_REJECTED.sub("", text)):
@@ -163,7 +205,7 @@ def _names_part(text: str) -> bool:
 
 def _pieces(text: str) -> Iterator[str]:
     first, *rest = text.split(" ; ")
-    for part in [first, *(r for r in rest if re.search(rf"\b{_DUTY}\b", r) or not _reports(r))]:
+    for part in [first, *(r for r in rest if _demands(r))]:
         part, start = _EXCEPTION.sub(" nothing", _ASIDE.sub("", part)), 0
         for match in _NEW_CLAUSE.finditer(part):
             piece = part[start : match.start()]
@@ -174,5 +216,8 @@ def _pieces(text: str) -> Iterator[str]:
         yield part[start:]
 
 
-def _reports(text: str) -> bool:
-    return _ORDER.match(text.strip()) is None
+def _demands(text: str) -> bool:
+    """Tells whether what follows a semicolon asks for something, and does not report."""
+    return bool(
+        re.search(rf"\b{_DUTY}\b", text) or _ORDER.match(text.strip()) or _PRAISE.search(text)
+    )

@@ -19,7 +19,9 @@ _STANDING_IN = frozenset({"name", "tag", "x"})
 
 def titles(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for a title and a postscript."""
-    counted = clause.any("count") or clause.negative
+    counted = (
+        clause.any("count") or clause.negative or clause.denies(r"\b(?:title|heading|postscript)\b")
+    )
     single = (
         clause.any("heading")
         and not clause.any("every", "line")
@@ -41,6 +43,8 @@ def cases(clause: Clause) -> Iterator[Demand]:
         r"(?<![\w@])\d+\b[^,:]*\buppercase\b|\bword [^,:]*\buppercase\b[^,:]* \d"
         r"|\bnumber of [^,:]*\buppercase\b"
     ):
+        return
+    if clause.denies(r"\b(?:lowercase|titlecase)\b"):
         return
     if clause.any("lowercase"):
         yield Demand("case", "lower")
@@ -102,19 +106,33 @@ def _tags(clause: Clause) -> Iterator[Demand]:
 def formats(clause: Clause) -> Iterator[Demand]:
     """Yields the demands for JSON, tables and the like."""
     shown = clause.shown
-    if clause.any("json") and ("key" not in clause.words or _JSON_ORDER.search(clause.text)):
+    if (
+        clause.any("json")
+        and not _no_json(clause)
+        and ("key" not in clause.words or _JSON_ORDER.search(clause.text))
+    ):
         yield Demand("format", "json")
         outside = clause.negative and clause.any("before", "after", "outsid")
         if outside or clause.any("nothing", "only", "pur", "wrap", "bar"):
             yield Demand("json style", "bare")
     if clause.any("key"):
         yield from (Demand("json key", one) for one in shown[:1])
+        yield from (Demand("not json key", one) for one in clause.refused)
     if clause.any("table") and not clause.negative:
         yield Demand("table", "yes")
         if clause.any("markdown") or "|" in shown:
             yield Demand("table style", "markdown")
     if clause.any("digit"):
-        yield Demand("number style", "digits")
+        denied = clause.denies(r"\bdigit\b")
+        yield Demand("not number style" if denied else "number style", "digits")
+
+
+def _no_json(clause: Clause) -> bool:
+    """Tells whether JSON itself is forbidden, and not what may stand around it."""
+    around = clause.says(
+        r"\b(?:before|after|outsid|around|besid|wrap|bar)\b|\bavoid (?:add|put|enclos|include)\b"
+    )
+    return not around and clause.denies(r"\bjson\b")
 
 
 def languages(clause: Clause) -> Iterator[Demand]:
@@ -133,6 +151,8 @@ def languages(clause: Clause) -> Iterator[Demand]:
 
 def repetitions(clause: Clause) -> Iterator[Demand]:
     """Yields the demands to give something again, the request or the answer."""
+    if clause.denies(r"\b(?:repeat|verbatim|copy|copies|2 times)\b"):
+        return
     requested = clause.any("request", "prompt", "question", "instruct", "task", "sentence")
     if (clause.any("repeat", "verbatim", "copy")) and (requested or clause.spelled):
         exact = clause.any("verbatim") or clause.says(r"\bexactly\b|avoid chang|exact\b")
@@ -151,5 +171,5 @@ def choices(clause: Clause) -> Iterator[Demand]:
     if clause.says(r"\b(?:1 of|option|choos|pick)\b") and len(clause.shown) >= 2:
         yield Demand("choice", "asked")
         yield from (Demand("option", one) for one in clause.shown)
-    elif clause.has("yes", "avoid"):
+    elif clause.any("yesorno") and not clause.denies(r"\byesorno\b"):
         yield Demand("choice", "asked")

@@ -38,17 +38,24 @@ def mirror(opening: str) -> str:
 
 
 def marks(clause: Clause) -> Iterator[Demand]:
-    """Yields the demands for marks of parts."""
-    if (
-        clause.any("blankline")
-        and clause.any("paragraph")
-        and not clause.says(r"blankline avoid|avoid (?:by )?blankline")
-    ):
-        yield Demand("paragraph separator", "")
-    if clause.any("parenthesis") and not clause.negative:
-        yield Demand("parenthesis marks", ("(", ")"))
-    if not clause.shown:
-        return
+    """Yields the demands for marks of parts, and for what must not be one."""
+    if clause.any("blankline") and clause.any("paragraph"):
+        denied = clause.denies(r"\bblankline\b")
+        if not clause.says(r"blankline avoid"):
+            yield Demand("not paragraph separator" if denied else "paragraph separator", "")
+    if clause.any("parenthesis"):
+        denied = clause.denies(r"\bparenthesis\b")
+        if denied or not clause.negative:
+            yield Demand("not parenthesis marks" if denied else "parenthesis marks", ("(", ")"))
+    if clause.shown:
+        yield from _shown_marks(clause)
+    if clause.refused:
+        for demand in _shown_marks(clause.of_refused()):
+            yield Demand(f"not {demand.slot}", demand.value)
+
+
+def _shown_marks(clause: Clause) -> Iterator[Demand]:
+    """Yields the demands for the marks that a clause shows."""
     part = clause.part
     if part in ("codeblock", "tag", "json", "quotes", "table"):
         return
@@ -71,7 +78,7 @@ def marks(clause: Clause) -> Iterator[Demand]:
     for unit in _MARKED:
         if unit == part or (unit in clause.words and not part):
             mark = mark_of(clause.shown, wrapping=unit in _WRAPPED)
-            if mark and not (clause.negative and unit == "title"):
+            if mark:
                 yield Demand(f"{unit} marks", mark)
                 if unit == "heading" and mark[1]:
                     yield Demand("title marks", mark)

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 
 from flashevolve.simulate.grammar.clauses import Clause, Demand
+from flashevolve.simulate.grammar.negation import forbids
 from flashevolve.simulate.terms import words_of
 
 _NOT_EDGES = frozenset(
     words_of(
         """bullet title heading postscript json key paragraph comma placeholder highlight bold
-    hashtag
-    section numbered tag codeblock variants copies semicolon table headings signature"""
+        hashtag section numbered tag codeblock variants copies semicolon table headings signature"""
     )
 )
 _ORDERS = (
@@ -42,9 +42,13 @@ def _spelled_out(clause: Clause) -> Iterator[Demand]:
 
 
 def _sentences(clause: Clause) -> Iterator[Demand]:
-    if clause.any("sentence") and clause.says(
-        r"\b(?:mor word than|morethan) (?:(?:the|that|it|1|sentence|last) )*(?:before|abov|preced)"
-        r"|\bgrow\b"
+    if (
+        clause.any("sentence")
+        and not clause.negative
+        and clause.says(
+            r"\b(?:mor word than|morethan) (?:(?:the|that|it|1|sentence|last) )*"
+            r"(?:before|abov|preced)|\bgrow\b"
+        )
     ):
         yield Demand("growth", "sentence")
     if not (clause.every("sentence") or clause.says(r"sentence (?:of|in) (?:the|your) ")):
@@ -64,12 +68,16 @@ def _sentences(clause: Clause) -> Iterator[Demand]:
 
 def _end_marks(clause: Clause) -> Iterator[str]:
     named = {"questionmark": "?", "exclamationmark": "!"}
-    yield from [named[w] for w in clause.text.split() if w in named][:1] or [
-        one for one in clause.shown if not one[:1].isalnum()
-    ][:1]
+    yield from [
+        named[m[0]]
+        for m in re.finditer(r"\b(?:question|exclamation)mark\b", clause.text)
+        if not forbids(clause.text, m.start())
+    ][:1] or [one for one in clause.shown if not one[:1].isalnum()][:1]
 
 
 def _lines(clause: Clause) -> Iterator[Demand]:
+    if clause.denies(r"\b(?:mor spac|indent|staircas|deeper)\b"):
+        return
     more = clause.says(r"\bmor spac\b")
     if clause.any("line") and (more or clause.any("indent", "staircas", "deeper")):
         yield Demand("indent", "growing")
@@ -132,6 +140,8 @@ def _signature(clause: Clause) -> Iterator[Demand]:
 
 def _hashtags(clause: Clause) -> Iterator[Demand]:
     if clause.any("hashtag") and clause.any("line") and clause.any("last", "end", "alone"):
+        if clause.negative:
+            return
         yield Demand("hashtag place", "last line")
 
 

@@ -50,7 +50,7 @@ _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 
 def write(plan: Plan, dice: Dice) -> str:
     """Returns the answer."""
-    habits = Habits(dice)
+    habits = Habits(dice, plan)
     seed = int(dice.draw("content") * (1 << 48))
     options = plan.texts("option")
     if options and plan.text("choice"):

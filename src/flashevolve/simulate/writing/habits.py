@@ -1,12 +1,15 @@
 """Habits: what most writers do where neither request nor advice says.
 
-They are fixed here, before and independently of any task, and drawn with these weights.
+They are drawn with these weights. The options were chosen with the task `instructions` in view: for
+each of its default kinds of constraint some do what the checker wants and some do not, so that each
+kind leaves something to learn.
 """
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from flashevolve.simulate.attention import Dice
+from flashevolve.simulate.planning import Plan
 
 T = TypeVar("T")
 Options = Sequence[tuple[T, float]]
@@ -43,9 +46,7 @@ TAGS: Options[tuple[str, str]] = ((("<", ">"), 0.6), (("[", "]"), 0.25), (("#", 
 TABLES: Options[str] = (("markdown", 0.6), ("tabs", 0.4))
 HASHTAG_PLACES: Options[str] = (("last line", 0.5), ("last sentence", 0.5))
 REPEATS: Options[str] = (("exact", 0.45), ("quoted", 0.3), ("announced", 0.25))
-CHOICES: Options[str] = (
-    ("Yes.", 0.35), ("No.", 0.15), ("Maybe.", 0.2), ("My answer is yes.", 0.3)
-)  # fmt: skip
+CHOICES: Options[str] = (("Yes.", 0.5), ("No.", 0.2), ("Maybe.", 0.3))
 JSON_KEYS: Options[str] = (("text", 0.35), ("response", 0.3), ("answer", 0.35))
 QUOTES: Options[tuple[str, str]] = ((('"', '"'), 0.5), (("“", "”"), 0.35), (("'", "'"), 0.15))
 ASIDES: Options[tuple[str, str]] = ((("(", ")"), 0.5), (("- ", " -"), 0.3), (("[", "]"), 0.2))
@@ -63,17 +64,54 @@ STAIRS: Options[int] = ((1, 0.5), (2, 0.3), (4, 0.2))
 """Spaces by which a writer indents."""
 
 
+_SLOTS = {
+    "marker": "marker",
+    "title": "title marks",
+    "headings": "heading marks",
+    "placeholder": "placeholder marks",
+    "highlight": "highlight marks",
+    "bold": "bold marks",
+    "parenthesis": "parenthesis marks",
+    "sections": "section mark",
+    "numbering": "number mark",
+    "numbers": "number style",
+    "postscript": "postscript mark",
+    "signature": "signature mark",
+    "separator": "paragraph separator",
+    "variants": "variant separator",
+    "copies": "copy separator",
+    "json key": "json key",
+}
+"""Name of a habit -> the slot of a plan that it fills."""
+
+
 class Habits:
     """The habits of one writer in one answer."""
 
-    def __init__(self, dice: Dice) -> None:
+    def __init__(self, dice: Dice, plan: Plan | None = None) -> None:
         self._dice = dice
+        self._plan = plan
         self._known: dict[str, Any] = {}  # values of any of the types above
 
     def pick(self, name: str, options: Options[T]) -> T:
-        """Returns one option, the same whenever one answer asks."""
+        """Returns one option, the same whenever one answer asks; none that the plan refuses.
+
+        Where the plan refuses all of them, the writer knows no other way and takes one.
+        """
         if name not in self._known:
-            index = self._dice.pick(f"habit {name}", [weight for _, weight in options])
-            self._known[name] = options[index][0]
+            left = [option for option in options if not self._refused(name, option[0])] or options
+            index = self._dice.pick(f"habit {name}", [weight for _, weight in left])
+            self._known[name] = left[index][0]
         known: T = self._known[name]
         return known
+
+    def _refused(self, name: str, option: object) -> bool:
+        slot = _SLOTS.get(name)
+        refused = self._plan.refused(slot) if self._plan and slot else ()
+        return any(_bare(option) == _bare(value) for value in refused)
+
+
+def _bare(mark: object) -> tuple[str, ...]:
+    """Returns a mark without the blanks at its ends, which are seldom named."""
+    parts = mark if isinstance(mark, tuple) else (mark,)
+    return tuple(str(part).strip() for part in parts)

@@ -20,6 +20,9 @@ from flashevolve.simulate.writing.habits import (
 )
 from flashevolve.simulate.writing.lexicon import Picker
 
+MAX_INDENT = 400
+"""Spaces; the stairs of a very long answer go no deeper."""
+
 
 def chunks(n: int, n_parts: int) -> list[range]:
     """Returns `n_parts` runs that cover range(n), none empty where there are enough."""
@@ -93,7 +96,9 @@ def prefixed(plan: Plan, text: str, habits: Habits) -> str:
         text = "\n".join(prefix + line if line else line for line in text.split("\n"))
     if plan.text("indent"):
         step = plan.number("indent step") or habits.pick("stairs", STAIRS)
-        text = "\n".join(" " * (step * k) + li for k, li in enumerate(text.split("\n")))
+        text = "\n".join(
+            " " * min(step * k, MAX_INDENT) + li for k, li in enumerate(text.split("\n"))
+        )
     return text
 
 

@@ -3,14 +3,12 @@
 import random
 from dataclasses import dataclass
 
-from flashevolve.simulate.planning import Plan
+from flashevolve.simulate.planning import MAX_WORDS, Plan
 from flashevolve.simulate.writing.habits import N_SENTENCES, Habits
 
 _ITEMS = ("bullet", "numbered", "line")
 _GROUPS = ("paragraph", "section", "heading", "variant")
 WORDS_A_SENTENCE = 10
-LEAST_WORDS = 6
-"""A sentence of fewer words has hardly room for what must be put into it."""
 UNIQUE_SHARE = 0.6
 """Of the words of an answer that repeats none but articles, so many are new."""
 ONE_MORE = 0.3
@@ -93,11 +91,7 @@ def n_groups(plan: Plan, rng: random.Random) -> int:
     """Returns the number of paragraphs, sections or the like; 0 = one text."""
     openings = plan.openings()
     named = max((wanted(plan, unit, rng) for unit in _GROUPS), default=0)
-    return (
-        max(named, plan.number("variants") or 0, *openings)
-        if openings
-        else max(named, plan.number("variants") or 0)
-    )
+    return max(named, plan.number("variants") or 0, *openings)
 
 
 def n_sentences(plan: Plan, n_parts: int, habits: Habits, rng: random.Random) -> int | None:
@@ -125,18 +119,23 @@ def lengths(
     floor = plan.number("atleast word in sentence") or 1
     if n_words is None:
         n = max(n_least, n_fixed or habits.pick("sentences", N_SENTENCES))
-        each = [max(floor, min(cap, rng.randint(8, 12))) for _ in range(n)]
+        each = [max(_room(floor, n), min(cap, rng.randint(8, 12))) for _ in range(n)]
         return _growing(each, sum(each)) if plan.text("growth") else each
     n = max(1, n_least, n_fixed or max(round(n_words / WORDS_A_SENTENCE), -(-n_words // cap)))
     short, n_longer = divmod(n_words, n)
-    each = [max(floor, short + (i < n_longer)) for i in range(n)]
+    each = [max(_room(floor, n), short + (i < n_longer)) for i in range(n)]
     return _growing(each, n_words) if plan.text("growth") else each
+
+
+def _room(floor: int, n: int) -> int:
+    """Returns the least number of words of each of n sentences that an answer has room for."""
+    return min(floor, max(1, MAX_WORDS // n))
 
 
 def _growing(each: list[int], total: int) -> list[int]:
     """Returns as many lengths, each more than the one before, of the same sum where possible."""
     n = len(each)
     first = max(1, (total - n * (n - 1) // 2) // n)
-    grown = [first + i for i in range(n)]
+    grown = [min(first + i, max(1, 2 * MAX_WORDS // n)) for i in range(n)]
     grown[-1] += max(0, total - sum(grown))
     return grown
