@@ -1,4 +1,4 @@
-"""The messages whose replies are pinned, as literal texts: no workload or algorithm changes them."""
+"""The messages whose replies are pinned, as text: no workload or algorithm changes them."""
 
 from collections.abc import Iterator
 
