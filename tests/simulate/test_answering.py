@@ -14,14 +14,14 @@ HEAD = Head(id="c-1", created_s=0, model=PRESET, fingerprint="")
 
 
 def answering(
-    model: ObservableModel, max_output_tokens: int = 9, stops: tuple[str, ...] = ()
+    model: ObservableModel, max_output_tokens: int = 200, stops: tuple[str, ...] = ()
 ) -> Answering:
     messages = (user("x" * 394),)  # With its role, 100 tokens: a second to read.
     request = Request(messages=messages, seed=1, max_output_tokens=max_output_tokens)
     return Answering(model, Asked(model=PRESET, request=request, stops=stops), request, HEAD)
 
 
-def echo(mean_tokens: float = 5.0) -> ObservableModel:
+def echo(mean_tokens: float = 150.0) -> ObservableModel:
     return model(world(mean_tokens=mean_tokens, sigma=0.0))
 
 
@@ -35,7 +35,7 @@ def test_it_begins_when_the_prompt_is_read_and_ends_with_the_last_token() -> Non
         return begun_s, asyncio.get_running_loop().time(), reply
 
     begun_s, ended_s, reply = run_virtual(main())
-    assert [begun_s, ended_s] == pytest.approx([1.0, 6.0])
+    assert [begun_s, ended_s] == pytest.approx([1.0, 151.0])
     assert reply.finish == "stop"
 
 
@@ -51,8 +51,8 @@ def test_what_was_cached_of_the_prompt_is_known_when_it_begins() -> None:
 
 
 def test_an_answer_that_is_cut_is_a_reply_that_says_so() -> None:
-    reply = run_virtual(answering(echo(mean_tokens=20.0)).reply())
-    assert (reply.text, reply.finish, reply.tokens_out) == ("", "length", 9)
+    reply = run_virtual(answering(echo(mean_tokens=300.0)).reply())
+    assert (reply.text, reply.finish, reply.tokens_out) == ("", "length", 200)
 
 
 def test_a_stop_sequence_cuts_the_text() -> None:

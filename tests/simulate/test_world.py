@@ -214,7 +214,7 @@ def test_the_readers_table_counts_in_the_hash(tmp_path: Path) -> None:
         (
             "[hosted]",
             "[hosted.api]",
-            r"\[hosted.api\]: a number from 0.001 to 1000",
+            r"\[hosted.api\]: expected strength, a number from",
         ),
         ("[hosted]", "[hosted.api]\nstrength = 1", r"expected a value for first_token_s, found no"),
         ("strength = 1.0", "strength = 0", r"\[serving.tiny\]: expected strength, .* found 0"),

@@ -90,7 +90,7 @@ def _refuse_what_is_not_there(body: Mapping[str, Any]) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    # An integer has no largest value, but cannot be compared with infinity as a float beyond 1e308.
+    # isfinite makes a float of an integer, which fails beyond 1e308.
     return type(value) is int or (type(value) is float and math.isfinite(value))
 
 

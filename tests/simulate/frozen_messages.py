@@ -1,4 +1,76 @@
-"""A request of each kind of constraint, in few words, as text: no workload changes them."""
+"""The messages whose replies are pinned, as text: no workload or algorithm changes them."""
+
+from collections.abc import Iterator
+
+from flashevolve.llm.messages import Message, system, user
+
+REQUESTS = (
+    "Describe a tram. Avoid commas.",
+    "Write about salt. Use 3 bullet points. Add a title.",
+    'List the parts of a bicycle. End with "That is all." Write at least 60 words.',
+    "Explain tides in 2 paragraphs. Add a postscript. Use only lower case letters.",
+    "Answer as a JSON object: what is a lighthouse?",
+)
+ADVICE = (
+    "Answer the request.",
+    'Answer the request.\nBegin every bullet line with "* ".\nA postscript begins with "P.S.".',
+)
+TEXTS = ("Be kind.\nCount the words.", "Be kind.\nTitles are short.")
+LONG = "\n".join(
+    [
+        "Answer the request.",
+        'Put any title on the first line between "<<" and ">>".',
+        'Between paragraphs put a separator line "***".',
+        "Write every placeholder in square brackets.",
+        'Begin every heading line with "## ".',
+        'A signature is the last line and begins with "-- ".',
+        "Whenever a list is wanted, give exactly 4 bullets.",
+        'Begin every bullet line with "* ".',
+        'Begin every bullet line with "+ ".',
+        "The archive of the year 1900 holds maps.",
+        "The word lantern must appear at least 3 times.",
+        "Never use an exclamation mark.",
+    ]
+)
+"""More statements than a reader attends to."""
+OPEN = "Write about a harbour. Use bullets, a title, 2 headings, one placeholder and a signature."
+"""Leaves to habit how each of them looks."""
+SHOWN = (
+    (
+        "Write about salt. Use 3 bullet points. Add a title.",
+        'Every bullet line must begin with "* "; 3 do not. The title must stand between "<<" and '
+        '">>" on the first line.',
+    ),
+    (
+        "Explain tides in 2 paragraphs. Add a postscript.",
+        'Between paragraphs there must be a line "***", which is missing. The postscript must '
+        'begin with "P.S."; it does not.',
+    ),
+    (
+        "Describe a tram. Avoid commas. Mention the old harbour of the town at least twice.",
+        "The answer must contain no commas; it has 2. A harbour must not be missing.",
+    ),
+)
+"""Requests with what was said of their answers, the last of it hardly near to its request."""
+KNOWN = "The answer must contain no commas.\nEvery bullet line must begin with a mark."
+MORE = "\n".join(
+    f"A note on {place} names {thing}."
+    for place, thing in (
+        ("rivers", "bridges"),
+        ("markets", "prices"),
+        ("castles", "towers"),
+        ("gardens", "trees"),
+        ("kitchens", "bread"),
+        ("winters", "snow"),
+        ("violins", "strings"),
+        ("comets", "tails"),
+        ("camels", "deserts"),
+        ("mines", "copper"),
+    )
+)
+"""With `LONG` and `KNOWN` more than who merges two texts goes through."""
+VARIANTS = ("", "Be kind.", "Mind the salt.", "Think of a tram.", "It is late.", "Take care.")
+"""Each makes another message, and so another draw, of the same request."""
 
 OF_ALL_KINDS = (
     'Tell a visitor about a coastal path. Mention the words "anchor" and "pepper".',
@@ -65,3 +137,46 @@ OF_ALL_KINDS = (
     'Write a short note about the school theater. Sign as "the committee".',
     'Tell a visitor about the observatory. Open and close with the phrase "Good evening".',
 )
+
+
+def messages() -> Iterator[tuple[tuple[Message, ...], int]]:
+    """Yields messages of all roles, and of how many replies to each is pinned."""
+    for advice in (*ADVICE, LONG):
+        for request in REQUESTS:
+            yield (system(advice), user(request)), 4
+    for request in (OPEN, *OF_ALL_KINDS):
+        for variant in VARIANTS:
+            yield (system(ADVICE[0]), user(f"{request} {variant}".strip())), 1
+    for text in (*reflections(), repair(), merge(*TEXTS), merge(LONG, f"{KNOWN}\n{MORE}")):
+        yield (user(text),), 16
+
+
+def reflections() -> Iterator[str]:
+    """Yields a request to reflect that teaches, one whose lessons are known, one that is blind."""
+    for text, tells in ((ADVICE[1], True), (f"{ADVICE[1]}\n{KNOWN}", True), (LONG, False)):
+        examples = "\n".join(
+            f"# Example {k}\n## Inputs\n{request}\n## Generated Outputs\nTrams, salt, tides.\n"
+            f"## Feedback\n{said if tells else ''}"
+            for k, (request, said) in enumerate(SHOWN, 1)
+        )
+        yield (
+            f"Improve the instructions of an assistant. They read:\n\n```\n{text}\n```\n\n"
+            f"{examples}\n\nWrite the new instructions within ``` blocks."
+        )
+
+
+def repair() -> str:
+    """Returns a request for a verdict."""
+    stale, current = (f"### system\n```\n{text}\n```" for text in TEXTS)
+    return (
+        f"## Stale text\n{stale}\n\n## Current text\n{current}\n\n## Updates since\n"
+        "Version 2: a change\n\nGive a verdict as JSON: accept, patch or discard."
+    )
+
+
+def merge(one: str, other: str) -> str:
+    """Returns a request to join two texts."""
+    return (
+        f"Combine these two prompts into one that keeps what each says:\n\n### system\n```\n{one}\n"
+        f"```\n\n### system\n```\n{other}\n```\n\nWrite the combined prompt within ``` blocks."
+    )
