@@ -8,6 +8,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -110,18 +111,31 @@ class Run:
         if loop is None or loop.is_closed():
             return []
         if loop is asyncio.get_running_loop():
-            return await self._written_after(seen)
-        reading = self._written_after(seen)
-        try:
-            asked = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(reading, loop))
-        except RuntimeError:  # closed just now
-            reading.close()
-            return []
-        # A loop that ends cancels what it was asked, or never comes to it; then the file is read.
-        await asyncio.wait([asked], timeout=EVENTS_WAIT_S)
-        return asked.result() if asked.done() and not asked.cancelled() else []
+            return self._written_after(seen)
+        answer: Future[list[Record]] = Future()
 
-    async def _written_after(self, seen: int) -> list[Record]:
+        def read() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                answer.set_result(self._written_after(seen))
+            except Exception as error:
+                answer.set_exception(error)
+
+        try:
+            loop.call_soon_threadsafe(read)
+        except RuntimeError:  # closed just now
+            return []
+        # A loop that ends may never come to it; then the file is read. Not a coroutine, which
+        # would complain that nobody awaited it.
+        asked = asyncio.wrap_future(answer)
+        await asyncio.wait([asked], timeout=EVENTS_WAIT_S)
+        if asked.done():
+            return asked.result()
+        asked.cancel()
+        return []
+
+    def _written_after(self, seen: int) -> list[Record]:
         if self._writer is None:
             return []
         return list(islice(self._writer.records(seen), EVENTS_BATCH))
