@@ -8,7 +8,7 @@ import time
 from random import Random
 
 from flashevolve.simulate.loop import VirtualLoop, run_virtual
-from flashevolve.simulate.serving import server_of
+from flashevolve.simulate.serving import Job, server_of
 from flashevolve.simulate.world import load_world
 
 N_REQUESTS = 20_000
@@ -26,10 +26,10 @@ async def serve_all(in_threads: bool) -> float:
     async def sender() -> None:
         for tokens_in, tokens_out in requests:
             if in_threads:
-                coro = model.serve(tokens_in, tokens_out, ())
+                coro = model.serve(Job(tokens_in, tokens_out))
                 await asyncio.to_thread(loop.call_from_thread, coro)
             else:
-                await model.serve(tokens_in, tokens_out, range(31))
+                await model.serve(Job(tokens_in, tokens_out, range(31)))
 
     await asyncio.gather(*(sender() for _ in range(MAX_IN_FLIGHT)))
     return loop.time()

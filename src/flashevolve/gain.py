@@ -69,7 +69,10 @@ def tail_of(n: int) -> float:
 
 
 def _t_quantile(df: int) -> float:
-    """Returns what Student's t exceeds in 2.5 % of cases, by bisection."""
+    """Returns what Student's t exceeds in 2.5 % of cases, by bisection.
+
+    The one number that scipy would be needed for, which is many times as large as the core.
+    """
     low, high = 0.0, 16.0
     while high - low > 1e-9:
         middle = (low + high) / 2

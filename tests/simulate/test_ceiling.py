@@ -7,7 +7,7 @@ from flashevolve.simulate.batching import ServingSettings
 from flashevolve.simulate.ceiling import RecordedCall, ceiling_s
 from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.loop import run_virtual
-from flashevolve.simulate.serving import HostedModel
+from flashevolve.simulate.serving import HostedModel, Job
 
 SETTINGS = ServingSettings(
     max_sequences=4,
@@ -104,7 +104,7 @@ def test_a_run_that_met_the_limits_cannot_beat_its_hosted_ceiling() -> None:
     async def ask(k: int) -> None:
         while True:
             try:
-                timing = await server.serve(5, k % 7 + 1, max_output_tokens=80, draw=k)
+                timing = await server.serve(Job(5, k % 7 + 1, max_output_tokens=80, draw=k))
             except RateLimited as error:
                 await asyncio.sleep(error.retry_after_s or 0)
             else:

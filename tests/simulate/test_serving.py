@@ -6,7 +6,7 @@ from flashevolve.llm.errors import Fatal, RateLimited
 from flashevolve.simulate.batching import ServingSettings, Timing
 from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.loop import run_virtual
-from flashevolve.simulate.serving import HostedModel, ServingModel, server_of
+from flashevolve.simulate.serving import HostedModel, Job, ServingModel, server_of
 
 SETTINGS = ServingSettings(
     max_sequences=2,
@@ -29,7 +29,7 @@ HOSTED = HostedSettings(
 
 def test_a_request_returns_at_its_virtual_time() -> None:
     async def main() -> tuple[Timing, float]:
-        timing = await ServingModel(SETTINGS).serve(50, 10)
+        timing = await ServingModel(SETTINGS).serve(Job(50, 10))
         return timing, asyncio.get_running_loop().time()
 
     assert run_virtual(main()) == (Timing(queued_s=0.0, prefill_s=0.5, decode_s=7.5), 8.0)
@@ -42,7 +42,7 @@ def test_requests_that_arrive_over_time_share_the_accelerator() -> None:
 
         async def ask(name: str, after_s: float, tokens_out: int) -> None:
             await asyncio.sleep(after_s)
-            await model.serve(0, tokens_out)
+            await model.serve(Job(0, tokens_out))
             done.append((name, asyncio.get_running_loop().time()))
 
         await asyncio.gather(ask("long", 0, 10), ask("short", 1.5, 4), ask("queued", 2, 1))
@@ -55,8 +55,8 @@ def test_requests_that_arrive_over_time_share_the_accelerator() -> None:
 def test_cancelling_a_request_frees_its_slot_for_the_next() -> None:
     async def main() -> tuple[Timing, int]:
         model = ServingModel(SETTINGS)
-        hogs = [asyncio.create_task(model.serve(0, 1000)) for _ in range(2)]
-        waiting = asyncio.create_task(model.serve(0, 4))
+        hogs = [asyncio.create_task(model.serve(Job(0, 1000))) for _ in range(2)]
+        waiting = asyncio.create_task(model.serve(Job(0, 4)))
         await asyncio.sleep(3)
         assert (model.n_running, model.n_queued) == (2, 1)
         for hog in hogs:
@@ -71,8 +71,8 @@ def test_a_cancellation_in_the_instant_of_completion_does_not_disturb_the_others
     async def main() -> tuple[float, int]:
         model = ServingModel(SETTINGS)
         loop = asyncio.get_running_loop()
-        first = asyncio.create_task(model.serve(0, 4))
-        second = asyncio.create_task(model.serve(0, 8))
+        first = asyncio.create_task(model.serve(Job(0, 4)))
+        second = asyncio.create_task(model.serve(Job(0, 8)))
         loop.call_later(4.0, first.cancel)
         await asyncio.wait([first])
         await second
@@ -94,7 +94,7 @@ def test_it_works_on_a_real_loop_too() -> None:
     async def main() -> tuple[list[Timing], float]:
         model = ServingModel(fast)
         started_s = asyncio.get_running_loop().time()
-        timings = await asyncio.gather(*(model.serve(10, 5) for _ in range(4)))
+        timings = await asyncio.gather(*(model.serve(Job(10, 5)) for _ in range(4)))
         return timings, asyncio.get_running_loop().time() - started_s
 
     timings, elapsed_s = asyncio.run(main())
@@ -117,7 +117,7 @@ def test_a_hosted_request_takes_its_own_time_however_many_are_under_way() -> Non
         loop = asyncio.get_running_loop()
 
         async def ask(n_tokens: int) -> tuple[Timing, float]:
-            return await model.serve(10, n_tokens), loop.time()
+            return await model.serve(Job(10, n_tokens)), loop.time()
 
         return await asyncio.gather(*(ask(n) for n in (5, 20, 20)))
 
@@ -133,7 +133,7 @@ def test_speeds_follow_the_draw_that_a_request_brings() -> None:
 
     async def main() -> list[Timing]:
         model = HostedModel(spread)
-        return [await model.serve(10, 5, draw=draw) for draw in (1, 1, 2)]
+        return [await model.serve(Job(10, 5, draw=draw)) for draw in (1, 1, 2)]
 
     first, same, other = run_virtual(main())
     assert first == same
@@ -145,7 +145,7 @@ def test_the_first_token_is_told_when_it_is_there_and_nothing_was_cached() -> No
     async def main() -> tuple[list[tuple[float, int]], float]:
         loop = asyncio.get_running_loop()
         told: list[tuple[float, int]] = []
-        await HostedModel(HOSTED).serve(10, 5, (1,), lambda n: told.append((loop.time(), n)))
+        await HostedModel(HOSTED).serve(Job(10, 5, (1,)), lambda n: told.append((loop.time(), n)))
         return told, loop.time()
 
     assert run_virtual(main()) == ([(0.5, 0)], 1.0)
@@ -155,16 +155,16 @@ def test_above_the_limit_a_request_is_told_when_to_come_back_in_whole_seconds() 
     async def main() -> float:
         model = HostedModel(HOSTED)
         under_way = [
-            asyncio.create_task(model.serve(30, 10, max_output_tokens=60)) for _ in "123456"
+            asyncio.create_task(model.serve(Job(30, 10, max_output_tokens=60))) for _ in "123456"
         ]
         await asyncio.sleep(0.25)
         with pytest.raises(
             RateLimited, match=r"at most 6 requests and 600 tokens a minute"
         ) as told:
-            await model.serve(30, 10)
+            await model.serve(Job(30, 10))
         assert told.value.retry_after_s == 10
         await asyncio.sleep(10)
-        await model.serve(30, 10)
+        await model.serve(Job(30, 10))
         await asyncio.gather(*under_way)
         return asyncio.get_running_loop().time()
 
@@ -174,13 +174,13 @@ def test_above_the_limit_a_request_is_told_when_to_come_back_in_whole_seconds() 
 def test_what_a_request_may_write_counts_until_it_ends_and_then_what_it_wrote() -> None:
     async def main() -> None:
         model = HostedModel(HOSTED)
-        first = asyncio.create_task(model.serve(50, 5, max_output_tokens=500))
+        first = asyncio.create_task(model.serve(Job(50, 5, max_output_tokens=500)))
         await asyncio.sleep(0)
         with pytest.raises(RateLimited) as told:
-            await model.serve(50, 5, max_output_tokens=100)
+            await model.serve(Job(50, 5, max_output_tokens=100))
         assert told.value.retry_after_s == 10
         await first
-        await model.serve(50, 5, max_output_tokens=400)
+        await model.serve(Job(50, 5, max_output_tokens=400))
 
     run_virtual(main())
 
@@ -188,21 +188,21 @@ def test_what_a_request_may_write_counts_until_it_ends_and_then_what_it_wrote() 
 def test_a_cancelled_request_gives_back_what_it_had_not_written() -> None:
     async def main() -> None:
         model = HostedModel(HOSTED)
-        hog = asyncio.create_task(model.serve(100, 500))
+        hog = asyncio.create_task(model.serve(Job(100, 500)))
         await asyncio.sleep(10.5)
         with pytest.raises(RateLimited):
-            await model.serve(0, 300)
+            await model.serve(Job(0, 300))
         hog.cancel()
         await asyncio.wait([hog])
         assert model.n_running == 0
         # Of 600, a hundred were read and a hundred written; 105 have flowed in.
         with pytest.raises(RateLimited):
-            await model.serve(0, 1, max_output_tokens=506)
-        await model.serve(0, 1, max_output_tokens=505)
+            await model.serve(Job(0, 1, max_output_tokens=506))
+        await model.serve(Job(0, 1, max_output_tokens=505))
 
     run_virtual(main())
 
 
 def test_a_request_above_the_whole_limit_is_fatal_and_says_what_to_lower() -> None:
     with pytest.raises(Fatal, match=r"larger than the account's 600 .* Lower max_output_tokens"):
-        run_virtual(HostedModel(HOSTED).serve(100, 5, max_output_tokens=501))
+        run_virtual(HostedModel(HOSTED).serve(Job(100, 5, max_output_tokens=501)))

@@ -12,20 +12,13 @@ from dataclasses import dataclass
 
 from flashevolve.simulate.batching import Batch, ServingSettings
 from flashevolve.simulate.hosted import Account, HostedSettings
-from flashevolve.simulate.serving import Preset
+from flashevolve.simulate.serving import Job, Preset
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedCall:
-    """What one call cost the server."""
+class RecordedCall(Job):
+    """What one call cost the server. Without its prefix blocks a run may beat its ceiling."""
 
-    input_tokens: int
-    output_tokens: int
-    prefix_blocks: tuple[int, ...] = ()
-    """As `simulate.prefix.prefix_blocks` gives them. Without them every prompt is read whole, and a
-    run that shared prefixes may beat its ceiling."""
-    max_output_tokens: int | None = None
-    """What the request allowed, which counts against a hosted account; None = its output."""
     latency_s: float | None = None
     """How long it took once it was admitted. A hosted API's ceiling needs it: there it is the
     call's own, whoever else is under way. On an accelerator it follows from the others."""
@@ -74,17 +67,16 @@ def _hosted_s(calls: Iterable[RecordedCall], settings: HostedSettings, n_max: in
     for call in calls:
         if call.latency_s is None:
             raise ValueError("a hosted API's ceiling needs the latency of each call, found None")
-        reserved_tokens = call.input_tokens + (call.max_output_tokens or call.output_tokens)
         while len(under_way) >= n_max:
             now_s = end_next()
-        while wait_s := account.admit(reserved_tokens, now_s):
+        while wait_s := account.admit(call.reserved_tokens, now_s):
             # What flows back when a call ends may come before what flows in by itself.
             if under_way and under_way[0][0] <= now_s + wait_s:
                 now_s = end_next()
             else:
                 now_s += wait_s
-        used_tokens = call.input_tokens + call.output_tokens
-        heapq.heappush(under_way, (now_s + call.latency_s, reserved_tokens, used_tokens))
+        ended = (now_s + call.latency_s, call.reserved_tokens, call.used_tokens)
+        heapq.heappush(under_way, ended)
     while under_way:
         now_s = end_next()
     return now_s

@@ -22,7 +22,7 @@ from flashevolve.llm.messages import Message, Reply, Request
 from flashevolve.simulate.batching import FirstToken
 from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
 from flashevolve.simulate.prefix import count_tokens, prefix_blocks, text_of
-from flashevolve.simulate.serving import Server, server_of
+from flashevolve.simulate.serving import Job, Server, server_of
 from flashevolve.simulate.world import World, load_world
 
 
@@ -90,16 +90,16 @@ class SimulatedModel:
             wanted_tokens = max(wanted_tokens, count_tokens(text.encode()))
         tokens_out = min(wanted_tokens, request.max_output_tokens)
         tokens_in = count_tokens(prompt)
+        job = Job(
+            tokens_in,
+            tokens_out,
+            prefix_blocks(prompt),
+            max_output_tokens=request.max_output_tokens,
+            draw=digest(b"speed", prompt, sample.encode()),
+        )
         try:
             async with asyncio.timeout(request.timeout_s):
-                await self._server.serve(
-                    tokens_in,
-                    tokens_out,
-                    prefix_blocks(prompt),
-                    on_first_token,
-                    max_output_tokens=request.max_output_tokens,
-                    draw=digest(b"speed", prompt, sample.encode()),
-                )
+                await self._server.serve(job, on_first_token)
         except TimeoutError:
             raise Transient(
                 f"{self._name} (simulated): no answer (timeout_s = {request.timeout_s:g})",

@@ -7,6 +7,7 @@ the accelerator has one timer, always at the batch's next event.
 import asyncio
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from flashevolve.llm.errors import Fatal, RateLimited
@@ -17,23 +18,37 @@ Preset = ServingSettings | HostedSettings
 """What answers: one accelerator that batches, or one account at a hosted API."""
 
 
+@dataclass(frozen=True)
+class Job:
+    """What one request asks of a server."""
+
+    input_tokens: int
+    output_tokens: int
+    prefix_blocks: Sequence[int] = ()
+    """As `simulate.prefix.prefix_blocks` gives them; without them every prompt is read whole."""
+    max_output_tokens: int | None = None
+    """What the request allows, which counts against a hosted account; None = its output."""
+    draw: int = 0
+    """The request's own source of chance, below 2^64."""
+
+    @property
+    def used_tokens(self) -> int:
+        """What was read and written in the end."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def reserved_tokens(self) -> int:
+        """What may be read and written at most."""
+        return self.input_tokens + (self.max_output_tokens or self.output_tokens)
+
+
 class Server(Protocol):
     """Something that takes the time of an answer."""
 
-    async def serve(
-        self,
-        input_tokens: int,
-        output_tokens: int,
-        prefix_blocks: Sequence[int] = (),
-        on_first_token: FirstToken | None = None,
-        *,
-        max_output_tokens: int | None = None,
-        draw: int = 0,
-    ) -> Timing:
+    async def serve(self, job: Job, on_first_token: FirstToken | None = None) -> Timing:
         """Returns when the last token is there; cancellation frees the request.
 
-        `max_output_tokens` is what the request allows, None = its output; `draw` is its own source
-        of chance, below 2^64. Raises `RateLimited` if there is a limit and it is reached.
+        Raises `RateLimited` if there is a limit and it is reached.
         """
         ...
 
@@ -51,24 +66,14 @@ class HostedModel:
         self.n_running = 0
         """The number of requests under way."""
 
-    async def serve(
-        self,
-        input_tokens: int,
-        output_tokens: int,
-        prefix_blocks: Sequence[int] = (),
-        on_first_token: FirstToken | None = None,
-        *,
-        max_output_tokens: int | None = None,
-        draw: int = 0,
-    ) -> Timing:
+    async def serve(self, job: Job, on_first_token: FirstToken | None = None) -> Timing:
         """Returns when the last token is there; see `Server`. Nothing is ever cached."""
         loop = asyncio.get_running_loop()
-        reserved_tokens = input_tokens + (max_output_tokens or output_tokens)
         admitted_s = loop.time()
-        self._admit(reserved_tokens, admitted_s)
-        used_tokens = input_tokens + output_tokens
-        speed = self._account.settings.speed(draw)
-        decode_s = output_tokens / speed.tokens_per_s
+        self._admit(job.reserved_tokens, admitted_s)
+        used_tokens = job.used_tokens
+        speed = self._account.settings.speed(job.draw)
+        decode_s = job.output_tokens / speed.tokens_per_s
         self.n_running += 1
         try:
             if on_first_token is not None:
@@ -77,11 +82,11 @@ class HostedModel:
             await asyncio.sleep(admitted_s + speed.first_token_s + decode_s - loop.time())
         except asyncio.CancelledError:
             written_tokens = speed.written_tokens(loop.time() - admitted_s)
-            used_tokens = input_tokens + min(output_tokens, written_tokens)
+            used_tokens = job.input_tokens + min(job.output_tokens, written_tokens)
             raise
         finally:
             self.n_running -= 1
-            self._account.settle(reserved_tokens, used_tokens, loop.time())
+            self._account.settle(job.reserved_tokens, used_tokens, loop.time())
         return Timing(queued_s=0.0, prefill_s=speed.first_token_s, decode_s=decode_s)
 
     def _admit(self, reserved_tokens: int, now_s: float) -> None:
@@ -118,22 +123,13 @@ class ServingModel:
         """The number of sequences that wait for a slot."""
         return self._batch.n_queued
 
-    async def serve(
-        self,
-        input_tokens: int,
-        output_tokens: int,
-        prefix_blocks: Sequence[int] = (),
-        on_first_token: FirstToken | None = None,
-        *,
-        max_output_tokens: int | None = None,
-        draw: int = 0,
-    ) -> Timing:
+    async def serve(self, job: Job, on_first_token: FirstToken | None = None) -> Timing:
         """Returns when the last token is there; cancellation frees the sequence."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Timing] = loop.create_future()
         self._settle(self._batch.advance(loop.time()))
         entry = self._batch.submit(
-            input_tokens, output_tokens, prefix_blocks, future, on_first_token
+            job.input_tokens, job.output_tokens, job.prefix_blocks, future, on_first_token
         )
         self._arm(loop)
         try:
