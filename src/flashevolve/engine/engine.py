@@ -11,31 +11,27 @@ an event; tasks only compute. Invariants, provable from the log alone:
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from flashevolve import events as ev
-from flashevolve.engine import record
 from flashevolve.engine.board import Board, Lane
+from flashevolve.engine.conclusion import Conclusion, Journals
 from flashevolve.engine.context import BoundContext, Services, Visit
-from flashevolve.engine.evaluation import FreshKey, first_of
+from flashevolve.engine.evaluation import first_of
 from flashevolve.engine.funds import BudgetExhausted, Funds
-from flashevolve.engine.graph import COMMIT, REPAIR, Graph
-from flashevolve.engine.item import End, Goto, Item, ItemOutcome, Needs
+from flashevolve.engine.graph import Graph
+from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.patience import GO_ON, Patience
-from flashevolve.engine.repair import Verdict
 from flashevolve.engine.starter import Starter
 from flashevolve.engine.state import Codec, InFlight
 from flashevolve.engine.workflow import Stage, Workflow
-from flashevolve.errors import ConfigError, RunStopped
-from flashevolve.llm.calls import Journal
+from flashevolve.errors import RunStopped
 from flashevolve.llm.errors import Fatal, LLMError
-from flashevolve.policies.staleness import Staleness, updates_since
-
-Journals = Mapping[int, tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]]
+from flashevolve.policies.staleness import Staleness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,18 +66,18 @@ class Engine:
         encode: Codec,
         journals: Journals,
     ) -> None:
-        self._workflow = workflow
         self._graph = graph
         self._options = options
         self._log = log
         self._state = log.state
         self._funds = funds
         self._services = services
-        self._encode = encode
-        self._journals = dict(journals)
         self._order = {stage.name: i for i, stage in enumerate(graph.stages)}
         self._board = Board(
             [Lane(stage.name, options.workers, options.queue) for stage in graph.stages]
+        )
+        self._conclusion = Conclusion(
+            workflow, graph, options.staleness, log, self._board, encode, journals
         )
         self._starter = Starter(
             workflow,
@@ -164,7 +160,7 @@ class Engine:
         self._let_go()
         with self._failing():
             for ticket in cut:
-                self._finish(
+                self._conclusion.finish(
                     self._visits.pop(ticket), "dropped", "deadline: cut at the end of the grace"
                 )
 
@@ -234,7 +230,7 @@ class Engine:
                     self._board.leave(ticket, lane.name)
                     resource = self._funds.short_of(amounts, {})
                     self._log.drain(resource)
-                    self._end_now(ticket, "dropped", f"budget: {resource}")
+                    self._conclusion.end_waiting(ticket, "dropped", f"budget: {resource}")
                 else:
                     self._board.take(lane)
                     self._take(flight, stage, needs, declares_shared=wish.shared > 0)
@@ -254,7 +250,7 @@ class Engine:
                 proposals=needs.proposals,
             )
         )
-        calls, outcomes = self._journals.get(ticket, ({}, {}))
+        calls, outcomes = self._conclusion.journal_of(ticket)
         visit = Visit(
             ticket=ticket,
             stage=stage.name,
@@ -280,7 +276,7 @@ class Engine:
             if self._is_doomed(lane):
                 for ticket in self._board.waiting(lane.name):
                     self._board.drop_waiting(ticket, lane.name)
-                    self._end_now(ticket, "dropped", f"budget: {reason}")
+                    self._conclusion.end_waiting(ticket, "dropped", f"budget: {reason}")
 
     def _is_doomed(self, lane: Lane) -> bool:
         """Says whether what waits for this stage will be dropped, so that it must not be taken."""
@@ -298,7 +294,8 @@ class Engine:
             result: Any = await stage.run(item, BoundContext(self._services, visit))
             # A stage that swallowed its cancellation gets here, and has nothing to say.
             if self._tasks.get(item.ticket) is me:
-                self._conclude(item, stage, visit, result)
+                self._fail(self._patience.replied(visit.stage, result))
+                self._conclusion.conclude(item, stage, visit, result)
         except BaseException as error:
             cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
             if self._tasks.get(item.ticket) is me:
@@ -314,7 +311,7 @@ class Engine:
         match error:
             case BudgetExhausted():
                 self._log.drain(error.resource)
-                self._finish(visit, "dropped", f"budget: {error.resource}")
+                self._conclusion.finish(visit, "dropped", f"budget: {error.resource}")
             case Fatal():
                 self._fail(RunStopped(str(error)))
             case LLMError():
@@ -336,146 +333,5 @@ class Engine:
             # Nothing can follow from nothing; left in flight, the step is taken up on resume.
             self._fail(RunStopped(f"the first step failed: {message}. {GO_ON}"))
             return
-        self._finish(visit, "failed", message)
+        self._conclusion.finish(visit, "failed", message)
         self._fail(self._patience.failed(visit.stage, error))
-
-    def _conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
-        self._fail(self._patience.replied(visit.stage, result))
-        match result:
-            case Verdict():
-                self._after_repair(item, visit, result)
-            case End(outcome, reason):
-                counts = stage.counts if outcome == "rejected" else None
-                self._finish(visit, outcome, reason, counts=counts)
-            case Goto(to, moved):
-                self._require_route(stage, to)
-                self._leave(visit, item, moved, stage, None if to == COMMIT else to)
-            case Item() as moved:
-                self._leave(visit, item, moved, stage, self._graph.following(stage.name))
-            case _:
-                raise TypeError(
-                    f"stage {stage.name!r} must return an Item, Goto or End, got {result!r:.80}"
-                )
-
-    def _require_route(self, stage: Stage[Any], to: str) -> None:
-        if to not in (*stage.routes, self._graph.following(stage.name) or COMMIT):
-            raise ConfigError(
-                f"stage {stage.name!r} went to {to!r}, which is not among its routes "
-                f"({', '.join(stage.routes) or 'none'}). Add it to the stage's routes"
-            )
-
-    def _leave(
-        self, visit: Visit, item: Item[Any], moved: Item[Any], stage: Stage[Any], to: str | None
-    ) -> None:
-        """Moves an item on from a stage that passed it; forward from the gate, by its gap."""
-        if replace(moved, payload=None) != replace(item, payload=None):
-            raise TypeError(
-                f"stage {stage.name!r} changed more of item {item.ticket} than its payload; "
-                "only the payload is recorded, so only it may change"
-            )
-        at_gate = stage.name == self._graph.gate
-        if at_gate and not (to is not None and self._graph.is_back(stage.name, to)):
-            self._leave_gate(visit, moved, stage, to)
-        else:
-            self._onward(visit, moved, to, [], stage.counts)
-
-    def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any], to: str | None) -> None:
-        staleness = self._options.staleness
-        gap = staleness.gap(self._state.updates, item)
-        verdict = staleness.verdict(gap, item.repairs)
-        checked: list[ev.Event] = [
-            ev.GapChecked(ticket=item.ticket, gap=gap, verdict=verdict, to=to)
-        ]
-        if verdict == "discard":
-            reason = f"gap {gap} > {staleness.delta_max}"
-            self._finish(visit, "discarded", reason, extra=checked, counts=stage.counts)
-        elif verdict == "repair":
-            self._move(visit, item, REPAIR, checked, stage.counts)
-        else:
-            self._onward(visit, item, to, checked, stage.counts)
-
-    def _after_repair(self, item: Item[Any], visit: Visit, said: Verdict) -> None:
-        repaired = record.item_repaired(item.ticket, said)
-        if said.verdict == "discard":
-            self._finish(visit, "discarded", f"repair: {said.reason}", extra=[repaired])
-            return
-        stamped = replace(item, version=said.version, repairs=item.repairs + 1)
-        if said.base is None or said.artifact is None:
-            bound_for = self._state.in_flight[item.ticket].bound_for
-            self._onward(visit, stamped, bound_for, [repaired], None)
-            return
-        payload = self._workflow.patched(stamped, said.base, said.artifact)
-        moved = replace(stamped, payload=payload, lineage=(said.base.id,))
-        self._move(visit, moved, self._graph.gate, [repaired], None)
-
-    # -- recording -------------------------------------------------------------------------------
-
-    def _onward(
-        self,
-        visit: Visit,
-        item: Item[Any],
-        to: str | None,
-        extra: list[ev.Event],
-        counts: str | None,
-    ) -> None:
-        if to is None:
-            self._commit(visit, item, extra, counts)
-        else:
-            self._move(visit, item, to, extra, counts)
-
-    def _move(
-        self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: str | None
-    ) -> None:
-        payload = self._encode(item.payload)
-        proposals = visit.needs.proposals
-        ended = record.stage_ended(visit, to, payload, counts, proposals)
-        self._log.append(ended, *extra)
-        back = self._graph.is_back(visit.stage, to)
-        self._board.pass_on(item.ticket, visit.stage, to, back=back)
-
-    def _commit(
-        self, visit: Visit, item: Item[Any], extra: list[ev.Event], counts: str | None
-    ) -> None:
-        """Lets the workflow decide; a write whose target changed meanwhile is rebased or lost."""
-        pool = self._state.pool
-        writes = self._workflow.writes(item)
-        missed = updates_since(self._state.updates, item.version, writes) if writes else []
-        if missed:
-            rebased = self._workflow.rebase(item, pool)
-            if rebased is None:
-                touched = ", ".join(sorted({s for u in missed for s in u.scopes} & set(writes)))
-                reason = f"conflict: {touched} changed since version {item.version}"
-                self._finish(visit, "discarded", reason, extra=extra, counts=counts)
-                return
-            item = rebased
-        decision = self._workflow.commit(item, pool)
-        if isinstance(decision, End):
-            self._finish(visit, decision.outcome, decision.reason, extra=extra, counts=counts)
-            return
-        changed = record.pool_changed(item.ticket, decision, pool.version)
-        self._finish(visit, "committed", "", extra=[*extra, changed], counts=counts)
-
-    def _finish(
-        self,
-        visit: Visit,
-        outcome: ItemOutcome,
-        reason: str,
-        *,
-        extra: list[ev.Event] | None = None,
-        counts: str | None = None,
-    ) -> None:
-        """Records the end of an item that a stage was working on."""
-        ended = ev.ItemEnded(ticket=visit.ticket, outcome=outcome, reason=reason, stage=visit.stage)
-        n_proposals = 0 if outcome in ("failed", "dropped") else visit.needs.proposals
-        stage_ended = record.stage_ended(visit, None, None, counts, n_proposals)
-        self._log.append(stage_ended, *(extra or []), ended)
-        self._board.leave(visit.ticket, visit.stage)
-        self._journals.pop(visit.ticket, None)
-
-    def _end_now(self, ticket: int, outcome: ItemOutcome, reason: str) -> None:
-        """Records the end of an item that waits."""
-        flight = self._state.in_flight[ticket]
-        stage = flight.stage
-        self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
-        self._board.leave(ticket, stage)
-        self._journals.pop(ticket, None)

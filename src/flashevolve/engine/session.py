@@ -13,8 +13,9 @@ from typing import Any, Literal, Protocol, cast
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
+from flashevolve.engine.conclusion import Journals
 from flashevolve.engine.context import BoundContext, Services, Visit
-from flashevolve.engine.engine import Engine, Journals, Options
+from flashevolve.engine.engine import Engine, Options
 from flashevolve.engine.evaluation import EvaluationService, FreshKey
 from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import REPAIR, build

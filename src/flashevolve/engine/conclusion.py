@@ -1,0 +1,195 @@
+"""Conclusion: what follows when a stage is done with an item. Every way out is a transaction.
+
+Where an item goes next, what its gap means, whether it is committed and how it ends is decided here
+and recorded in one breath. Invariants: an item ends exactly once; a stage changes nothing of it but
+its payload; the gap is checked once, on leaving the gate; what follows is the policy's verdict.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from flashevolve import events as ev
+from flashevolve.engine import record
+from flashevolve.engine.board import Board
+from flashevolve.engine.context import Visit
+from flashevolve.engine.evaluation import FreshKey
+from flashevolve.engine.graph import COMMIT, REPAIR, Graph
+from flashevolve.engine.item import End, Goto, Item, ItemOutcome
+from flashevolve.engine.log import EventLog
+from flashevolve.engine.repair import Verdict
+from flashevolve.engine.state import Codec
+from flashevolve.engine.workflow import Stage, Workflow
+from flashevolve.errors import ConfigError
+from flashevolve.llm.calls import Journal
+from flashevolve.policies.staleness import Staleness, updates_since
+
+Journals = Mapping[int, tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]]
+
+
+class Conclusion:
+    """Turns what a stage returned into events, and moves the item accordingly."""
+
+    def __init__(
+        self,
+        workflow: Workflow[Any],
+        graph: Graph,
+        staleness: Staleness,
+        log: EventLog,
+        board: Board,
+        encode: Codec,
+        journals: Journals,
+    ) -> None:
+        self._workflow = workflow
+        self._graph = graph
+        self._staleness = staleness
+        self._log = log
+        self._state = log.state
+        self._board = board
+        self._encode = encode
+        self._journals = dict(journals)
+
+    def journal_of(self, ticket: int) -> tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]:
+        """Returns what earlier processes recorded for an item that is in flight."""
+        return self._journals.get(ticket, ({}, {}))
+
+    def conclude(self, item: Item[Any], stage: Stage[Any], visit: Visit, result: Any) -> None:
+        """Records what follows from what `stage` returned for `item`."""
+        match result:
+            case Verdict():
+                self._after_repair(item, visit, result)
+            case End(outcome, reason):
+                counts = stage.counts if outcome == "rejected" else None
+                self.finish(visit, outcome, reason, counts=counts)
+            case Goto(to, moved):
+                self._require_route(stage, to)
+                self._leave(visit, item, moved, stage, None if to == COMMIT else to)
+            case Item() as moved:
+                self._leave(visit, item, moved, stage, self._graph.following(stage.name))
+            case _:
+                raise TypeError(
+                    f"stage {stage.name!r} must return an Item, Goto or End, got {result!r:.80}"
+                )
+
+    def _require_route(self, stage: Stage[Any], to: str) -> None:
+        if to not in (*stage.routes, self._graph.following(stage.name) or COMMIT):
+            raise ConfigError(
+                f"stage {stage.name!r} went to {to!r}, which is not among its routes "
+                f"({', '.join(stage.routes) or 'none'}). Add it to the stage's routes"
+            )
+
+    def _leave(
+        self, visit: Visit, item: Item[Any], moved: Item[Any], stage: Stage[Any], to: str | None
+    ) -> None:
+        """Moves an item on from a stage that passed it; forward from the gate, by its gap."""
+        if replace(moved, payload=None) != replace(item, payload=None):
+            raise TypeError(
+                f"stage {stage.name!r} changed more of item {item.ticket} than its payload; "
+                "only the payload is recorded, so only it may change"
+            )
+        at_gate = stage.name == self._graph.gate
+        if at_gate and not (to is not None and self._graph.is_back(stage.name, to)):
+            self._leave_gate(visit, moved, stage, to)
+        else:
+            self._onward(visit, moved, to, [], stage.counts)
+
+    def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any], to: str | None) -> None:
+        staleness = self._staleness
+        gap = staleness.gap(self._state.updates, item)
+        verdict = staleness.verdict(gap, item.repairs)
+        checked: list[ev.Event] = [
+            ev.GapChecked(ticket=item.ticket, gap=gap, verdict=verdict, to=to)
+        ]
+        if verdict == "discard":
+            reason = f"gap {gap} > {staleness.delta_max}"
+            self.finish(visit, "discarded", reason, extra=checked, counts=stage.counts)
+        elif verdict == "repair":
+            self._move(visit, item, REPAIR, checked, stage.counts)
+        else:
+            self._onward(visit, item, to, checked, stage.counts)
+
+    def _after_repair(self, item: Item[Any], visit: Visit, said: Verdict) -> None:
+        repaired = record.item_repaired(item.ticket, said)
+        if said.verdict == "discard":
+            self.finish(visit, "discarded", f"repair: {said.reason}", extra=[repaired])
+            return
+        stamped = replace(item, version=said.version, repairs=item.repairs + 1)
+        if said.base is None or said.artifact is None:
+            bound_for = self._state.in_flight[item.ticket].bound_for
+            self._onward(visit, stamped, bound_for, [repaired], None)
+            return
+        payload = self._workflow.patched(stamped, said.base, said.artifact)
+        moved = replace(stamped, payload=payload, lineage=(said.base.id,))
+        self._move(visit, moved, self._graph.gate, [repaired], None)
+
+    # -- recording -------------------------------------------------------------------------------
+
+    def _onward(
+        self,
+        visit: Visit,
+        item: Item[Any],
+        to: str | None,
+        extra: list[ev.Event],
+        counts: str | None,
+    ) -> None:
+        if to is None:
+            self._commit(visit, item, extra, counts)
+        else:
+            self._move(visit, item, to, extra, counts)
+
+    def _move(
+        self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: str | None
+    ) -> None:
+        payload = self._encode(item.payload)
+        proposals = visit.needs.proposals
+        ended = record.stage_ended(visit, to, payload, counts, proposals)
+        self._log.append(ended, *extra)
+        back = self._graph.is_back(visit.stage, to)
+        self._board.pass_on(item.ticket, visit.stage, to, back=back)
+
+    def _commit(
+        self, visit: Visit, item: Item[Any], extra: list[ev.Event], counts: str | None
+    ) -> None:
+        """Lets the workflow decide; a write whose target changed meanwhile is rebased or lost."""
+        pool = self._state.pool
+        writes = self._workflow.writes(item)
+        missed = updates_since(self._state.updates, item.version, writes) if writes else []
+        if missed:
+            rebased = self._workflow.rebase(item, pool)
+            if rebased is None:
+                touched = ", ".join(sorted({s for u in missed for s in u.scopes} & set(writes)))
+                reason = f"conflict: {touched} changed since version {item.version}"
+                self.finish(visit, "discarded", reason, extra=extra, counts=counts)
+                return
+            item = rebased
+        decision = self._workflow.commit(item, pool)
+        if isinstance(decision, End):
+            self.finish(visit, decision.outcome, decision.reason, extra=extra, counts=counts)
+            return
+        changed = record.pool_changed(item.ticket, decision, pool.version)
+        self.finish(visit, "committed", "", extra=[*extra, changed], counts=counts)
+
+    def finish(
+        self,
+        visit: Visit,
+        outcome: ItemOutcome,
+        reason: str,
+        *,
+        extra: list[ev.Event] | None = None,
+        counts: str | None = None,
+    ) -> None:
+        """Records the end of an item that a stage was working on."""
+        ended = ev.ItemEnded(ticket=visit.ticket, outcome=outcome, reason=reason, stage=visit.stage)
+        n_proposals = 0 if outcome in ("failed", "dropped") else visit.needs.proposals
+        stage_ended = record.stage_ended(visit, None, None, counts, n_proposals)
+        self._log.append(stage_ended, *(extra or []), ended)
+        self._board.leave(visit.ticket, visit.stage)
+        self._journals.pop(visit.ticket, None)
+
+    def end_waiting(self, ticket: int, outcome: ItemOutcome, reason: str) -> None:
+        """Records the end of an item that waits."""
+        flight = self._state.in_flight[ticket]
+        stage = flight.stage
+        self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
+        self._board.leave(ticket, stage)
+        self._journals.pop(ticket, None)
