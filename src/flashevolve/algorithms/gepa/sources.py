@@ -80,7 +80,10 @@ class MergeSource:
         due = pool.state.get(MERGES_DUE, 0)
         if not due:
             return None
-        candidates = sorted(pool.parent_weights)
+        # What is only believed in has too few scores to compare with.
+        candidates = [
+            c for c in sorted(pool.parent_weights) if pool.candidates[c].status == "confirmed"
+        ]
         found = find_merge(pool, candidates, self.config.merge_overlap_floor, rng)
         if found is None:
             return None
