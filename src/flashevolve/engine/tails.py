@@ -30,6 +30,11 @@ class Tails:
         self.unwinding: list[Tail] = []
         """Cancelled tails, which may still settle their calls."""
 
+    @property
+    def going_on(self) -> bool:
+        """Whether there is any."""
+        return bool(self._going_on)
+
     def hand_on(self, visit: Visit) -> int | None:
         """Takes the tail of a stage that its item leaves; returns the outcomes recorded so far.
 
