@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from flashevolve.bench.cell import Job, Row
+    from flashevolve.bench.execute import RealModel
     from flashevolve.bench.report import Report
     from flashevolve.bench.suite import Suite
 
@@ -89,7 +90,7 @@ def command(
             raise ConfigError(f"--rows: expected rows of {name} in {rows_dir}, found none")
     else:
         check(jobs, real)
-        progress = _Progress(len(jobs), sum(job.key in kept for job in jobs), rows_dir, name)
+        progress = _Progress([job for job in jobs if job.key not in kept], rows_dir, name, real)
         rows = run_jobs(
             jobs, n_processes=n_jobs, real=real, done=kept.values(), on_row=progress.add
         )
@@ -119,18 +120,28 @@ class _Progress:
 
     EVERY_S = 10.0
 
-    def __init__(self, n_jobs: int, n_done: int, rows_dir: Path | None, name: str) -> None:
+    def __init__(
+        self,
+        jobs: "Sequence[Job]",
+        rows_dir: Path | None,
+        name: str,
+        real: "RealModel | None",
+    ) -> None:
+        from flashevolve.bench.execute import estimate_s
         from flashevolve.cli.console import say
 
         self._say = say
-        self._left = n_jobs - n_done
+        self._left = len(jobs)
         self._n = 0
         self._began_s = self._told_s = time.monotonic()
         self._path: Path | None = None
         if rows_dir is not None:
             rows_dir.mkdir(parents=True, exist_ok=True)
             self._path = rows_dir / f"{name}.jsonl"
-        say(f"{self._left} runs to make, {n_done} kept from before")
+        about = (
+            f", about {sum(map(estimate_s, jobs)) / 60:.1f} core-minutes" if real is None else ""
+        )
+        say(f"{self._left} runs to make{about}")
 
     def add(self, row: "Row") -> None:
         """Takes one new row."""
