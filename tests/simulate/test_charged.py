@@ -2,10 +2,12 @@ import asyncio
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flashevolve.llm.messages import Request, user
 from flashevolve.simulate.batching import ServingSettings
-from flashevolve.simulate.charged import ChargedLoop, CpuMeter, charge_call, free
+from flashevolve.simulate.charged import ChargedLoop, charge_call, free
 from flashevolve.simulate.lengths import LengthSettings
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.simulate.model import SimulatedModel
@@ -29,21 +31,21 @@ def now_s() -> float:
     return asyncio.get_running_loop().time()
 
 
-def test_what_is_computed_takes_virtual_time() -> None:
+def test_what_is_computed_takes_virtual_time_at_the_end_of_each_turn() -> None:
     cpu = Cpu()
 
     async def main() -> list[float]:
         times = [now_s()]
         cpu.spend(0.25)
         times.append(now_s())
-        await asyncio.sleep(1)
+        await asyncio.sleep(0)
         times.append(now_s())
         cpu.spend(0.5)
-        await asyncio.sleep(0)
+        await asyncio.sleep(1)
         times.append(now_s())
         return times
 
-    assert run_virtual(main(), ChargedLoop(cpu_s=cpu)) == [0.0, 0.25, 1.25, 1.75]
+    assert run_virtual(main(), ChargedLoop(cpu_s=cpu)) == [0.0, 0.0, 0.25, 1.25]
 
 
 def test_a_timer_that_fell_due_while_the_loop_computed_fires_late_and_moves_nothing() -> None:
@@ -84,6 +86,7 @@ def test_what_runs_free_is_not_charged_and_time_stands_still_in_it() -> None:
             cpu.spend(10)
             times.append(now_s())
         cpu.spend(2)
+        await asyncio.sleep(0)
         times.append(now_s())
         return times
 
@@ -92,18 +95,46 @@ def test_what_runs_free_is_not_charged_and_time_stands_still_in_it() -> None:
 
 def test_an_error_ends_what_is_free() -> None:
     cpu = Cpu()
-    meter = CpuMeter(cpu)
-    began_s = meter.read_s()
 
     def fail() -> None:
-        with meter:
+        with free():
             cpu.spend(5)
             raise KeyError("found")
 
-    with pytest.raises(KeyError, match="found"):
-        fail()
-    cpu.spend(1)
-    assert meter.read_s() - began_s == 1.0
+    async def main() -> float:
+        with pytest.raises(KeyError, match="found"):
+            fail()
+        cpu.spend(1)
+        await asyncio.sleep(0)
+        return now_s()
+
+    assert run_virtual(main(), ChargedLoop(cpu_s=cpu)) == 1.0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["spend", "free", "turn", "sleep"]), st.floats(0, 9))))
+def test_time_never_runs_backwards_and_all_that_is_not_free_is_charged(
+    steps: list[tuple[str, float]],
+) -> None:
+    cpu = Cpu()
+
+    async def main() -> list[float]:
+        times = [now_s()]
+        for what, seconds in steps:
+            if what == "spend":
+                cpu.spend(seconds)
+            elif what == "free":
+                with free():
+                    cpu.spend(seconds)
+            else:
+                await asyncio.sleep(seconds if what == "sleep" else 0)
+            times.append(now_s())
+        return times
+
+    loop = ChargedLoop(cpu_s=cpu)
+    times = run_virtual(main(), loop)
+    assert times == sorted(times)
+    spent_s = sum(seconds for what, seconds in steps if what == "spend")
+    assert loop.charged_s() == pytest.approx(spent_s, abs=1e-9)
 
 
 def test_each_call_is_charged_its_constant() -> None:
@@ -116,21 +147,22 @@ def test_each_call_is_charged_its_constant() -> None:
     assert run_virtual(main()) == 0.0
 
 
-def test_utilisation_is_the_share_of_time_that_was_charged() -> None:
+def test_what_was_charged_can_be_read_at_any_time() -> None:
     cpu = Cpu()
 
-    async def main() -> tuple[float, float]:
+    async def main() -> list[float]:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, ChargedLoop)
-        first = loop.utilisation()
+        read_s = [loop.charged_s()]
         cpu.spend(1)
         with free():
             cpu.spend(7)
+            read_s.append(loop.charged_s())
         loop.charge(0.5)
         await asyncio.sleep(4.5)
-        return first, loop.utilisation()
+        return [*read_s, loop.charged_s(), loop.time()]
 
-    assert run_virtual(main(), ChargedLoop(cpu_s=cpu)) == (0.0, 1.5 / 6.0)
+    assert run_virtual(main(), ChargedLoop(cpu_s=cpu)) == [0.0, 1.0, 1.5, 6.0]
 
 
 def test_another_thread_computes_while_time_stands_still() -> None:
@@ -189,4 +221,4 @@ def test_a_simulated_model_is_charged_for_its_client_and_not_for_its_reader() ->
     assert run_virtual(main(), ChargedLoop(cpu_s=cpu)) == plain_s
     loop = ChargedLoop(per_call_s=0.25, cpu_s=cpu)
     assert run_virtual(main(), loop) == pytest.approx(plain_s + 0.25)
-    assert loop.charged_s == 0.75
+    assert loop.charged_s() == 0.75
