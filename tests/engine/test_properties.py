@@ -97,12 +97,16 @@ def budgets(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def benches(draw: st.DrawFn) -> Bench:
     shape = draw(shapes())
-    policies = st.sampled_from(["full", "guarded", "reflective"])
+    policies = st.sampled_from(["full", "guarded", "reflective", "regenerate"])
     stops = st.lists(st.floats(0.0, 20.0), max_size=2).map(tuple)
     width = draw(st.sampled_from([0.1, 1.0, 2.0]))
+    policy = draw(policies)
     return Bench(
         lambda setup: Anything(shape, setup),
-        policy=draw(policies),  # type: ignore[arg-type]
+        policy=policy,  # type: ignore[arg-type]
+        repair_batch=draw(st.sampled_from([1, 2, 4])) if policy == "reflective" else 1,
+        when=draw(rarely("always", "stale")),
+        history=draw(st.sampled_from(["full", "full", "none", "shuffled"])),  # type: ignore[arg-type]
         delta_max=draw(st.integers(0, 3)),
         in_flight=draw(st.sampled_from([1, 2, 5, 8])),
         workers=draw(st.integers(1, 4)),
