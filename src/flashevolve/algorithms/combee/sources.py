@@ -19,8 +19,8 @@ from flashevolve.pools.pareto import Ops, ParetoPool, pareto, put
 from flashevolve.pools.pool import Pool
 
 TRIED, TIMED = "batch.tried", "batch.timed"
-"""Pool state: size -> trials started, and size -> seconds of the trial that was measured. Keys are
-texts, as JSON wants them."""
+"""Pool state: size -> trials started, and size -> [examples, seconds] of the trial that was timed;
+where padding repeats examples, a batch holds fewer. Keys are texts, as JSON wants them."""
 MAX_TRIES = 3
 TIMED_STAGES = ("rollout", "propose", "screen")
 """What a trial's time is made of. The full validation does not depend on the batch, and only some
@@ -55,10 +55,8 @@ class Batches:
 
     def chosen(self, state: Mapping[str, Any]) -> int:
         """Returns the size that the trials speak for; the smallest if none was measured."""
-        epochs_s = {
-            int(size): epoch_s(step_s, int(size), self.n_train)
-            for size, step_s in state.get(TIMED, {}).items()
-        }
+        trials = state.get(TIMED, {}).values()
+        epochs_s = {n: epoch_s(step_s, n, self.n_train) for n, step_s in trials}
         return choose_size(epochs_s, self.tau_s, self.largest) if epochs_s else self.sizes[0]
 
 
@@ -122,4 +120,4 @@ def timed(step: CombeeStep, worked_s: Mapping[str, float], state: Mapping[str, A
     if not step.trial or not all(stage in worked_s for stage in TIMED_STAGES):
         return ()
     seconds = sum(worked_s[stage] for stage in TIMED_STAGES)
-    return (put(TIMED, {**state.get(TIMED, {}), str(step.trial): seconds}),)
+    return (put(TIMED, {**state.get(TIMED, {}), str(step.trial): [len(step.examples), seconds]}),)
