@@ -107,6 +107,8 @@ class StageEnded:
     metric_calls: int = 0
     proposals: int = 0
     counts: str | None = None
+    n_counted: int = 1
+    """By how much the counter rises: the candidates that the item stood for."""
     tail: int | None = None
     """Metric calls that stay reserved for what goes on after the stage's release, until the
     matching `TailEnded`; None = nothing goes on."""
@@ -194,6 +196,8 @@ class ItemEnded:
     outcome: ItemOutcome
     reason: str
     stage: str | None
+    ops: list[Json] = field(default_factory=list)
+    """Pool operations that keep what the algorithm learnt from the end; they bump no version."""
     kind: Literal["item_ended"] = "item_ended"
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from flashevolve import events as ev
+from flashevolve.policies.staleness import ASKING
 from tests.fakes.runs import Bench
 
 
@@ -17,7 +18,7 @@ class Audit:
         self.bench = bench
         self.order = list(stages)
         self.gate = gate
-        if bench.policy == "reflective":
+        if bench.policy in ASKING:
             self.order.insert(self.order.index(gate) + 1, "repair")
         self.created: set[int] = set()
         self.ended: dict[int, str] = {}
@@ -93,7 +94,7 @@ class Audit:
                 assert event.ticket in self.tainted
                 assert event.ticket not in self.repaired
                 assert event.ticket not in self.running
-                assert self.bench.policy == "reflective"
+                assert self.bench.policy in ASKING
                 assert self.order.index(event.stage) > self.order.index(event.to)
                 self.at[event.ticket] = event.to
             case ev.GapChecked():
@@ -154,18 +155,19 @@ class Audit:
     def _gap(self, event: ev.GapChecked, after: Sequence[ev.Event]) -> None:
         gap = self._missed(event.ticket, self.reads[event.ticket])
         assert event.gap == gap
+        asks = self.bench.policy in ASKING and (gap > 0 or self.bench.when == "always")
         assert not event.tainted or event.ticket in self.tainted
         if self.bench.policy == "full":
             expected = "continue"
         elif event.tainted:
-            may_be_repaired = (
-                self.bench.policy == "reflective" and event.ticket not in self.repaired
-            )
-            expected = "repair" if may_be_repaired else "discard"
-        elif gap == 0 or event.ticket in self.repaired:
+            again = self.bench.policy == "guarded" or event.ticket in self.repaired
+            expected = "discard" if again else "repair"
+        elif event.ticket in self.repaired:
             expected = "continue"
         elif self.bench.policy == "guarded":
             expected = "continue" if gap <= self.bench.delta_max else "discard"
+        elif not asks:
+            expected = "continue"
         else:
             expected = "repair"
         assert event.verdict == expected

@@ -23,6 +23,9 @@ FREE_DATA_KEYS = ("train", "val", "test", "path")
 
 ADDED_LATER: Mapping[tuple[str, ...], Any] = {
     ("task", "replicas"): 1,
+    ("staleness", "repair_batch"): 1,
+    ("staleness", "history"): "full",
+    ("staleness", "when"): "stale",
     ("speculation", "rollout"): 1.0,
     ("speculation", "evaluate"): 1.0,
     ("speculation", "confirm"): "demote",

@@ -35,11 +35,15 @@ def item_selected(
     )
 
 
+Counts = tuple[str, int] | None
+"""A counter, and by how much it rises."""
+
+
 def stage_ended(
     visit: Visit,
     to: str | None,
     payload: Any,
-    counts: str | None,
+    counts: Counts,
     proposals: int,
     *,
     n_recorded: int | None = None,
@@ -48,6 +52,7 @@ def stage_ended(
 
     `n_recorded`: outcomes that are there where the stage's tail goes on; None = it has none.
     """
+    name, n_counted = counts or (None, 1)
     spent = visit.metric_calls if n_recorded is None else n_recorded
     return ev.StageEnded(
         ticket=visit.ticket,
@@ -57,7 +62,8 @@ def stage_ended(
         payload=payload,
         metric_calls=spent,
         proposals=proposals,
-        counts=counts,
+        counts=name,
+        n_counted=n_counted,
         tail=None if n_recorded is None else visit.needs.metric_calls - spent,
     )
 
