@@ -343,7 +343,7 @@ class RunState:
             flight.tainted_by, flight.tainted_at = event.missed, event.version
         if event.speculation:
             self.counters[COUNTED[event.speculation]] += 1
-        if event.speculation not in ("inserted", "retracted"):
+        if event.admits:
             self.counters["admitted"] += 1
             self.counters.update(event.marks)
 

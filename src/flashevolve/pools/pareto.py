@@ -304,7 +304,7 @@ class ParetoPool:
         """Returns a pool in the same state, which changes apart from this one."""
         twin = type(self)()
         for name, value in vars(self).items():
-            setattr(twin, name, dict(value) if isinstance(value, dict) else value)
+            setattr(twin, name, value.copy() if isinstance(value, dict | FrontIndex) else value)
         return twin
 
     def dump(self) -> dict[str, Any]:
