@@ -17,7 +17,7 @@ from flashevolve.engine.item import OUTCOMES, Item, Needs
 from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
-from flashevolve.policies.staleness import Update
+from flashevolve.policies.staleness import N_PAST, Update
 from flashevolve.pools.pool import Pool
 
 Codec = Callable[[Any], Any]
@@ -98,7 +98,7 @@ class RunState:
         self.counters: Counter[str] = Counter()
         self.updates: list[Update] = []
         """Bumps of the pool that an item in flight may have missed, in order; older ones, whose
-        texts would fill the memory of a long run, are in the log."""
+        texts would fill the memory of a long run, are in the log (but for controls' `N_PAST`)."""
         self.calls: dict[int, ev.CallReserved] = {}
         """Calls that are reserved and not settled."""
         self.usage_by_role: dict[str, Usage] = {}
@@ -136,6 +136,14 @@ class RunState:
             return tuple(sorted({world or REAL for world in self.answers}))
         own = started.world or UNRECORDED_WORLD
         return tuple(sorted({own, *(world or own for world in self.answers)}))
+
+    @property
+    def _n_past(self) -> int:
+        """Updates that are kept though no item in flight missed them: some controls show them."""
+        config = self.started.config if self.started else {}
+        staleness = config.get("staleness") or {}
+        controls = staleness.get("history") == "shuffled" or staleness.get("when") == "always"
+        return N_PAST if controls else 0
 
     @property
     def n_created(self) -> int:
@@ -282,7 +290,9 @@ class RunState:
         self.pool.apply(event.ops, version=event.version)
         if event.bumped:
             oldest = min((f.item.version for f in self.in_flight.values()), default=event.version)
-            self.updates = [u for u in self.updates if u.version > oldest]
+            missed = [u for u in self.updates if u.version > oldest]
+            older = self.updates[: len(self.updates) - len(missed)]
+            self.updates = [*older[max(0, len(older) - self._n_past) :], *missed]
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
         self.counters["admitted"] += 1
         self.counters.update(event.marks)
