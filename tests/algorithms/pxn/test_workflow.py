@@ -176,6 +176,38 @@ def test_what_another_step_admitted_meanwhile_is_left_out_of_the_commit() -> Non
     assert workflow.commit(evaluated, ctx.pool) == End("no-op", "duplicate of candidate 1")
 
 
+def test_children_are_admitted_one_after_the_other_and_the_pool_itself_is_left_alone() -> None:
+    workflow = workflow_of(GEPA(proposals=3, skip_perfect=False))
+    ctx = toy(workflow, Random(0))
+    worth = {"text 0": 0.6, "text 1": 0.9, "text 2": 0.7}
+    ctx.score = lambda artifact, split, example: worth.get(artifact["system"], 0.1)
+    item, _ = started(workflow, ctx.pool, Random(1), 2)
+    evaluated = run_stages(workflow, item, ctx, "rollout")
+    assert isinstance(evaluated, Item)
+    before = ctx.pool.dump()
+    commit = workflow.commit(evaluated, ctx.pool)
+    assert isinstance(commit, Commit)
+    assert ctx.pool.dump() == before
+    assert "Candidate 1 scores 0.6" in commit.text
+    assert "Candidate 3 scores 0.7" in commit.text
+    assert commit.marks.count("front") == commit.marks.count("best") == 2, "the last is behind"
+
+
+def test_a_patched_child_that_equals_another_of_its_step_is_admitted_once() -> None:
+    workflow = workflow_of(GEPA(proposals=2, skip_perfect=False))
+    ctx = toy(workflow, Random(0))
+    ctx.score = lambda artifact, split, example: float(artifact["system"] != "seed")
+    item, _ = started(workflow, ctx.pool, Random(1), 2)
+    screened = run_stages(workflow, item, ctx, "rollout", "screen")
+    assert isinstance(screened, Item)
+    patched = repaired(workflow, screened, ctx.pool, Artifact({"system": "text 1"}))
+    evaluated = run_stages(workflow, patched, ctx, "screen")
+    assert isinstance(evaluated, Item)
+    commit = workflow.commit(evaluated, ctx.pool)
+    assert isinstance(commit, Commit)
+    assert [op["artifact"]["system"] for op in commit.ops if op["op"] == "insert"] == ["text 1"]
+
+
 def test_a_repair_looks_at_the_first_child_and_the_others_are_screened_again_beside_it() -> None:
     workflow = workflow_of(GEPA(proposals=2, skip_perfect=False))
     ctx = toy(workflow, Random(0))

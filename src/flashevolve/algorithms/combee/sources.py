@@ -112,7 +112,7 @@ def mutation(
 ) -> Selection[CombeeStep]:
     """Returns the start of a step on the next `size` examples."""
     source = MutateSource(config, setup, size, CombeeStep)
-    return source.mutation(pool, source.parent(pool, rng), rng)  # type: ignore[return-value]
+    return source.mutation(pool.state, source.parent(pool, rng), rng)  # type: ignore[return-value]
 
 
 def timed(step: CombeeStep, worked_s: Mapping[str, float], state: Mapping[str, Any]) -> Ops:
