@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from flashevolve import events as ev
 from flashevolve.algorithms.combee import Combee
+from flashevolve.algorithms.combee.sources import CombeeStep, timed
 from flashevolve.algorithms.combee.workflow import CombeeWorkflow
 from flashevolve.algorithms.gepa import GEPA
 from flashevolve.artifact import Artifact
@@ -16,6 +17,7 @@ from flashevolve.engine.workflow import Setup
 from flashevolve.llm.errors import LLMError
 from flashevolve.llm.messages import Message, Request
 from flashevolve.policies.batch import choose_size
+from flashevolve.pools.pareto import put
 from tests.engine.test_resume import cut
 from tests.fakes.context import FakeContext, run_stages, started, step
 from tests.fakes.runs import Bench, echo
@@ -256,6 +258,13 @@ def test_a_trial_is_timed_without_waiting_in_queues_and_without_the_full_validat
     pool: Any = state.pool
     timed = {size: seconds for size, (_, seconds) in pool.state["batch.timed"].items()}
     assert timed == pytest.approx(expected)
+
+
+def test_a_trial_that_goes_on_early_counts_for_the_batch_that_it_began_with() -> None:
+    step = CombeeStep(parents=(0,), examples=("t0", "t1"), trial=4, n_drawn=4)
+    worked_s = {"rollout": 1.0, "propose": 2.0, "screen": 3.0}
+    assert timed(step, worked_s, {}) == (put("batch.timed", {"4": [4, 6.0]}),)
+    assert timed(step, {"rollout": 1.0}, {}) == ()
 
 
 def test_what_the_trials_showed_survives_a_resume() -> None:

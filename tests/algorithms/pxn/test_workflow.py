@@ -184,10 +184,11 @@ def test_children_are_admitted_one_after_the_other_and_the_pool_itself_is_left_a
     item, _ = started(workflow, ctx.pool, Random(1), 2)
     evaluated = run_stages(workflow, item, ctx, "rollout")
     assert isinstance(evaluated, Item)
-    before = ctx.pool.dump()
-    commit = workflow.commit(evaluated, ctx.pool)
+    pool: Any = ctx.pool
+    before = pool.dump(), dict(pool.fronts), dict(pool.tops)
+    commit = workflow.commit(evaluated, pool)
     assert isinstance(commit, Commit)
-    assert ctx.pool.dump() == before
+    assert (pool.dump(), dict(pool.fronts), dict(pool.tops)) == before
     assert "Candidate 1 scores 0.6" in commit.text
     assert "Candidate 3 scores 0.7" in commit.text
     assert commit.marks.count("front") == commit.marks.count("best") == 2, "the last is behind"
