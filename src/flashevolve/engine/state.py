@@ -49,12 +49,22 @@ class InFlight:
     spent: dict[Resource, float] = field(default_factory=lambda: dict(NOTHING))
     bound_for: str | None = None
     """Where it was going when its gap was checked; None = to commit."""
+    taken_s: float = 0.0
+    """When the stage took it."""
+    worked_s: dict[str, float] = field(default_factory=dict)
+    """Stage -> seconds that it worked on the item, over all visits; queueing left out."""
+    interrupted: bool = False
+    """True once a process died while a stage worked on it: how long that took is not known."""
 
     @property
     def visit(self) -> int:
         """The visit that is under way or, while queued, the one that comes next."""
         seen = self.visits.get(self.stage, 0)
         return seen if self.taken else seen + 1
+
+    def work_until(self, now_s: float) -> float:
+        """Returns for how long the present stage has worked on it, earlier visits included."""
+        return self.worked_s.get(self.stage, 0.0) + now_s - self.taken_s
 
     def still_needed(self, needs: Needs, replicas: int) -> Needs:
         """Returns what the budget has yet to grant.
@@ -211,6 +221,7 @@ class RunState:
                 flight.reserved = {}
                 flight.visits[flight.stage] -= 1
                 flight.taken = False
+                flight.interrupted = True
 
     @_fold.register
     def _item_selected(self, event: ev.ItemSelected) -> None:
@@ -232,6 +243,7 @@ class RunState:
     def _stage_taken(self, event: ev.StageTaken) -> None:
         flight = self.in_flight[event.ticket]
         flight.taken = True
+        flight.taken_s = self.t_s
         flight.n_recorded = 0
         flight.visits[event.stage] = event.visit
         flight.reserved = {"metric_calls": event.metric_calls, "proposals": event.proposals}
@@ -249,13 +261,14 @@ class RunState:
         flight.reserved = {}
         flight.spent["metric_calls"] += event.metric_calls
         flight.taken = False
+        flight.worked_s[event.stage] = flight.work_until(self.t_s)
         flight.n_recorded = flight.n_prepaid = 0
         if event.payload is not None:
             flight.item = replace(flight.item, payload=self.decode(event.payload))
         if event.to is not None:
             flight.stage = event.to
         if event.counts:
-            self.counters[event.counts] += 1
+            self.counters[event.counts] += event.n_counted
 
     @_fold.register
     def _item_repaired(self, event: ev.ItemRepaired) -> None:
@@ -288,6 +301,8 @@ class RunState:
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
+        if event.ops:
+            self.pool.apply(event.ops, version=self.pool.version)
         if event.outcome == "committed" and not self.first_cost:
             self.first_cost = flight.spent
             return
