@@ -176,14 +176,15 @@ def pass_rate(parent: Sequence[float], child: Sequence[float], rng: Random) -> f
 
 
 def backend(trace: Trace) -> dict[str, Any]:
-    """Requests in flight over time, in equal parts of the run, and their mean over it."""
-    spans = spans_of(trace)
-    loads = binned(spans, trace.end_s, N_BINS)
-    return {
-        "in_flight": fmean(loads) if loads else None,
-        "in_flight_share": fmean(loads) / trace.job.cell.concurrency if loads else None,
-        "loads": [round(load, 2) for load in loads],
-    }
+    """Requests in flight, on average over the run."""
+    mean = next(iter(binned(spans_of(trace), trace.end_s, 1)), None)
+    share = None if mean is None else mean / trace.job.cell.concurrency
+    return {"in_flight": mean, "in_flight_share": share}
+
+
+def load(trace: Trace) -> dict[str, Any]:
+    """Requests in flight over time, as a curve of means over equal parts of the run."""
+    return {"loads": binned(spans_of(trace), trace.end_s, N_BINS)}
 
 
 def spans_of(trace: Trace) -> list[tuple[float, float]]:
