@@ -125,7 +125,3 @@ def test_a_ceiling_is_what_the_runs_own_calls_need() -> None:
     found = measure.ceiling(a_trace(two_steps()))
     assert 0 < found["ceiling_s"] < 600
     assert found["share_of_ceiling"] == pytest.approx(found["ceiling_s"] / 600)
-
-
-def test_tokens_below_retracted_candidates_are_lost() -> None:
-    assert measure.lost_tokens(a_trace(two_steps())) == {"lost_token_share": 0.0}

@@ -77,8 +77,8 @@ RATE = Column(key="gain", title="normalised rate", digits=2, scale=100, against=
 def jobs(options: Options) -> list[Job]:
     """Returns all arms in half an hour, and a quarter of the seeds with merge on and off."""
     measures = (*LEARNING, null_gate)
-    cell = cell_of(options, n_val=60, n_test=150, minutes=30.0)
-    two = cell_of(options, task="instructions-two-parts", n_val=60, n_test=150, minutes=15.0)
+    cell = cell_of(options, n_val=60, n_test=100, minutes=30.0)
+    two = cell_of(options, task="instructions-two-parts", n_val=60, n_test=100, minutes=15.0)
     found = jobs_of(NAME, cell, ARMS, options.seeds, measures, ALGORITHMS)
     return found + jobs_of(NAME, two, MERGE_ARMS, options.seeds, LEARNING, MERGE)
 

@@ -70,7 +70,7 @@ ARMS = (
 
 def jobs(options: Options) -> list[Job]:
     """Returns all arms for ten minutes."""
-    cell = cell_of(options, n_val=60, n_test=120, minutes=10.0)
+    cell = cell_of(options, n_val=60, n_test=100, minutes=10.0)
     return jobs_of(NAME, cell, ARMS, options.seeds, (*LEARNING, ceiling))
 
 
