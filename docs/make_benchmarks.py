@@ -45,7 +45,10 @@ def reports() -> list[Report]:
     for name in SUITES:
         path = ROWS / f"{name}.jsonl"
         if path.exists():
-            found.append(suite(name).report(read_rows(path), f"flashevolve bench {name}"))
+            rows, chosen = read_rows(path), suite(name)
+            n_seeds = 1 + max(row.seed for row in rows)
+            seeds = "" if n_seeds == chosen.seeds else f" --seeds {n_seeds}"
+            found.append(chosen.report(rows, f"flashevolve bench {name}{seeds}"))
     return found
 
 
