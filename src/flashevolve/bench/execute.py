@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from flashevolve._version import __version__
 from flashevolve.artifact import Artifact
-from flashevolve.bench.cell import Job, Row, one_world
+from flashevolve.bench.cell import Job, Row, one_world, rounded
 from flashevolve.bench.memory import MemoryLog
 from flashevolve.bench.tasks import TaskParts, task_parts
 from flashevolve.bench.trace import ScoreOnTest, Trace, trace_of
@@ -174,9 +174,9 @@ def _row(trace: Trace, began_s: float, *, world: str, model: str, simulated: boo
     for measure in job.measures:
         for name, value in measure(trace).items():
             if isinstance(value, list):
-                curves[name] = value
+                curves[name] = rounded(value)
             else:
-                figures[name] = None if value is None else float(value)
+                figures[name] = None if value is None else rounded(float(value))
     return Row(
         suite=job.suite,
         group=job.group,
