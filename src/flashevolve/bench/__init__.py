@@ -1,0 +1,1 @@
+"""Bench: comparisons that one command repeats, and what they are compared with."""
