@@ -104,6 +104,8 @@ class StageEnded:
     metric_calls: int = 0
     proposals: int = 0
     counts: str | None = None
+    n_counted: int = 1
+    """By how much the counter rises: the candidates that the item stood for."""
     kind: Literal["stage_ended"] = "stage_ended"
 
 
@@ -157,6 +159,8 @@ class ItemEnded:
     outcome: ItemOutcome
     reason: str
     stage: str | None
+    ops: list[Json] = field(default_factory=list)
+    """Pool operations that keep what the algorithm learnt from the end; they bump no version."""
     kind: Literal["item_ended"] = "item_ended"
 
 

@@ -162,7 +162,8 @@ def optimize(
         score: `score(example, output[, ctx]) -> float | (float, feedback) | Outcome`, sync or
             async; a judging model is asked by `ctx.chat`.
         algorithm: `fe.GEPA(...)`, or a name.
-        policy: what to do with stale steps: "reflective", "guarded" or "full".
+        policy: what to do with stale steps: "reflective", "guarded" or "full"; "regenerate" is a
+            control, to be compared with.
         schedule: "async", or "sync" for one step at a time.
         budget: `fe.Budget(metric_calls=..., usd=...)`; at least one limit.
         models: role -> name or `fe.Model`; `{"default": ...}` or a single one serves all roles.

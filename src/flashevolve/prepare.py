@@ -30,7 +30,7 @@ from flashevolve.llm.registry import account, connect
 from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
-from flashevolve.policies.staleness import Staleness
+from flashevolve.policies.staleness import ASKING, Staleness
 from flashevolve.preflight import check_artifact, preflight
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 
@@ -89,6 +89,8 @@ class Prepared:
             options=self._options(),
             history_tokens=settings.staleness.history_tokens,
             repair_prompt=settings.staleness.repair_prompt,
+            repair_batch=settings.staleness.repair_batch,
+            history=settings.staleness.history,
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
@@ -115,7 +117,9 @@ class Prepared:
         limits = settings.limits
         # One step in flight is the sync schedule: a barrier per stage, and nothing ever stale.
         sync = settings.schedule == "sync"
-        staleness = Staleness(settings.policy, settings.delta_max, settings.staleness.gap)
+        staleness = Staleness(
+            settings.policy, settings.delta_max, settings.staleness.gap, settings.staleness.when
+        )
         return Options(
             in_flight=1 if sync else limits.max_in_flight,
             workers=1 if sync else limits.max_workers,
@@ -240,7 +244,8 @@ def _check(
     if asks:
         # User code may ask any role: what its models cost must be known as well.
         roles |= settings.models.keys() | ({"task"} if settings.model else set())
-    if settings.policy == "reflective" and settings.schedule == "async":
+    never_stale = settings.schedule == "sync" and settings.staleness.when == "stale"
+    if settings.policy in ASKING and not never_stale:
         roles.add("repair")
     preflight(
         settings,

@@ -87,7 +87,7 @@ async def _shape_replies(name: str, shape: ShapeSettings) -> list[Any]:
     """Asks for evaluations, a reflection and a verdict, and returns texts and lengths."""
     model = SimulatedModel.from_preset(f"{SHAPES_ON}/{name}", {})
     asked = [shape.question(name, f"train {k}") for k in range(5)]
-    asked += ["Rewrite the text.", 'Reply with JSON: {"verdict": "accept" | "patch"}']
+    asked += ["Rewrite the text.", 'Reply with JSON: {"verdict": "accept", "components": 1}']
     requests = [Request(messages=(user(text),), seed=0, max_output_tokens=32_768) for text in asked]
     replies = await asyncio.gather(*(model.complete(request) for request in requests))
     scored = [is_success(reply.text, shape.success_rate) for reply in replies]

@@ -21,7 +21,7 @@ from flashevolve.simulate.world import load_world
 SHAPES = load_world().shapes
 IFBENCH = SHAPES["ifbench"]
 PRESET = "h100-qwen3-8b"
-REPAIR = 'Reply with one JSON object: {"verdict": "accept" | "patch" | "discard"}.'
+REPAIR = 'Reply with one JSON object: {"verdict": "accept" | "patch", "components": {}}.'
 
 
 def ask(shape: str, *texts: str, seed: int = 0) -> list[Reply]:
@@ -120,6 +120,13 @@ def test_a_verdict_is_given_where_one_is_asked_for(rate: float, verdict: str) ->
         answer = json.loads(reader.answer(messages, Random(0)))
         assert answer["verdict"] == verdict
         assert answer["components"]["system"].startswith("text ")
+
+
+def test_each_of_several_texts_gets_a_verdict_of_its_own() -> None:
+    question = '## Stale text 3\nA\n## Stale text 12\nB\nReply: {"verdicts": {"components": 1}}'
+    answer = json.loads(ShapeReader(IFBENCH).answer([user(question)], Random(0)))
+    assert answer["verdicts"].keys() == {"3", "12"}
+    assert answer["verdicts"]["3"]["components"] != answer["verdicts"]["12"]["components"]
 
 
 def test_an_unknown_shape_is_refused_in_one_line() -> None:

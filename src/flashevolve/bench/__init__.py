@@ -1,1 +1,1 @@
-"""Bench: comparisons that one command repeats, and what they are compared with."""
+"""`flashevolve bench`: the same cell under several arms, measured, compared and printed."""

@@ -21,7 +21,12 @@ FREE_MODEL_KEYS = (
 )
 FREE_DATA_KEYS = ("train", "val", "test", "path")
 
-ADDED_LATER: Mapping[tuple[str, ...], Any] = {("task", "replicas"): 1}
+ADDED_LATER: Mapping[tuple[str, ...], Any] = {
+    ("task", "replicas"): 1,
+    ("staleness", "repair_batch"): 1,
+    ("staleness", "history"): "full",
+    ("staleness", "when"): "stale",
+}
 """Keys that a run of an older version did not record, each with the value that it had."""
 
 

@@ -293,6 +293,15 @@ class Staleness(Table):
     repair_prompt: Annotated[str | None, AfterValidator(_repair_template)] = None
     """The repair prompt: a template, or the path of one. It must hold {{stale}}, {{current}} and
     {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
+    repair_batch: Count = 1
+    """Most stale steps that one call of policy reflective judges: above 1 they gather while a call
+    is under way."""
+    history: Literal["full", "none", "shuffled"] = "full"
+    """Which updates the repairing model is shown; none (no updates) and shuffled (as many of other
+    times) are controls, to be compared with."""
+    when: Literal["stale", "always"] = "stale"
+    """Which steps past the gate the repairing model is asked about; always (those that are not
+    stale too, also under schedule sync) is a control, to be compared with."""
 
 
 class SimulationSettings(Table):
@@ -322,8 +331,9 @@ class Settings(Table):
     """A built-in algorithm, or module:Class; the table of its name holds its own settings."""
     options: Any = None
     """The algorithm's validated settings: an instance of its class, with `workflow(setup)`."""
-    policy: Literal["reflective", "guarded", "full"] = "reflective"
-    """What to do with stale steps: repair them, discard them, or let them pass."""
+    policy: Literal["reflective", "guarded", "full", "regenerate"] = "reflective"
+    """What to do with stale steps: repair them, discard them, or let them pass; regenerate is a
+    control, to be compared with: the call of reflective, with the stale text withheld."""
     schedule: Literal["async", "sync"] = "async"
     """Whether many steps are in flight at once, or one."""
     seed: Annotated[int, Strict()] = 0

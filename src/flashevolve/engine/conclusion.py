@@ -17,6 +17,7 @@ from flashevolve.engine.evaluation import FreshKey
 from flashevolve.engine.graph import COMMIT, REPAIR, Graph
 from flashevolve.engine.item import End, Goto, Item, ItemOutcome
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.record import Counts
 from flashevolve.engine.repair import Verdict
 from flashevolve.engine.state import Codec
 from flashevolve.engine.workflow import Stage, Workflow
@@ -59,7 +60,7 @@ class Conclusion:
             case Verdict():
                 self._after_repair(item, visit, result)
             case End(outcome, reason):
-                counts = stage.counts if outcome == "rejected" else None
+                counts = _counts(stage, item) if outcome == "rejected" else None
                 self.finish(visit, outcome, reason, counts=counts)
             case Goto(to, moved):
                 self._require_route(stage, to)
@@ -87,13 +88,14 @@ class Conclusion:
                 f"stage {stage.name!r} changed more of item {item.ticket} than its payload; "
                 "only the payload is recorded, so only it may change"
             )
+        counts = _counts(stage, moved)
         at_gate = stage.name == self._graph.gate
         if at_gate and not (to is not None and self._graph.is_back(stage.name, to)):
-            self._leave_gate(visit, moved, stage, to)
+            self._leave_gate(visit, moved, counts, to)
         else:
-            self._onward(visit, moved, to, [], stage.counts)
+            self._onward(visit, moved, to, [], counts)
 
-    def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any], to: str | None) -> None:
+    def _leave_gate(self, visit: Visit, item: Item[Any], counts: Counts, to: str | None) -> None:
         staleness = self._staleness
         gap = staleness.gap(self._state.updates, item)
         verdict = staleness.verdict(gap, item.repairs)
@@ -102,11 +104,11 @@ class Conclusion:
         ]
         if verdict == "discard":
             reason = f"gap {gap} > {staleness.delta_max}"
-            self.finish(visit, "discarded", reason, extra=checked, counts=stage.counts)
+            self.finish(visit, "discarded", reason, extra=checked, counts=counts)
         elif verdict == "repair":
-            self._move(visit, item, REPAIR, checked, stage.counts)
+            self._move(visit, item, REPAIR, checked, counts)
         else:
-            self._onward(visit, item, to, checked, stage.counts)
+            self._onward(visit, item, to, checked, counts)
 
     def _after_repair(self, item: Item[Any], visit: Visit, said: Verdict) -> None:
         repaired = record.item_repaired(item.ticket, said)
@@ -130,7 +132,7 @@ class Conclusion:
         item: Item[Any],
         to: str | None,
         extra: list[ev.Event],
-        counts: str | None,
+        counts: Counts,
     ) -> None:
         if to is None:
             self._commit(visit, item, extra, counts)
@@ -138,7 +140,7 @@ class Conclusion:
             self._move(visit, item, to, extra, counts)
 
     def _move(
-        self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: str | None
+        self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: Counts
     ) -> None:
         payload = self._encode(item.payload)
         proposals = visit.needs.proposals
@@ -147,9 +149,7 @@ class Conclusion:
         back = self._graph.is_back(visit.stage, to)
         self._board.pass_on(item.ticket, visit.stage, to, back=back)
 
-    def _commit(
-        self, visit: Visit, item: Item[Any], extra: list[ev.Event], counts: str | None
-    ) -> None:
+    def _commit(self, visit: Visit, item: Item[Any], extra: list[ev.Event], counts: Counts) -> None:
         """Lets the workflow decide; a write whose target changed meanwhile is rebased or lost."""
         pool = self._state.pool
         writes = self._workflow.writes(item)
@@ -176,10 +176,20 @@ class Conclusion:
         reason: str,
         *,
         extra: list[ev.Event] | None = None,
-        counts: str | None = None,
+        counts: Counts = None,
     ) -> None:
         """Records the end of an item that a stage was working on."""
-        ended = ev.ItemEnded(ticket=visit.ticket, outcome=outcome, reason=reason, stage=visit.stage)
+        flight = self._state.in_flight[visit.ticket]
+        worked_s = {**flight.worked_s, visit.stage: flight.work_until(self._log.now_s())}
+        known_s = {} if flight.interrupted else worked_s
+        learnt = self._workflow.learnt(flight.item, known_s, self._state.pool)
+        ended = ev.ItemEnded(
+            ticket=visit.ticket,
+            outcome=outcome,
+            reason=reason,
+            stage=visit.stage,
+            ops=list(learnt),
+        )
         n_proposals = 0 if outcome in ("failed", "dropped") else visit.needs.proposals
         stage_ended = record.stage_ended(visit, None, None, counts, n_proposals)
         self._log.append(stage_ended, *(extra or []), ended)
@@ -193,3 +203,7 @@ class Conclusion:
         self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
         self._board.leave(ticket, stage)
         self._journals.pop(ticket, None)
+
+
+def _counts(stage: Stage[Any], item: Item[Any]) -> Counts:
+    return (stage.counts, stage.stands_for(item)) if stage.counts else None

@@ -34,10 +34,15 @@ def item_selected(
     )
 
 
+Counts = tuple[str, int] | None
+"""A counter, and by how much it rises."""
+
+
 def stage_ended(
-    visit: Visit, to: str | None, payload: Any, counts: str | None, proposals: int
+    visit: Visit, to: str | None, payload: Any, counts: Counts, proposals: int
 ) -> ev.StageEnded:
     """Returns the event of a stage that is done with an item; `payload` is encoded."""
+    name, n_counted = counts or (None, 1)
     return ev.StageEnded(
         ticket=visit.ticket,
         stage=visit.stage,
@@ -46,7 +51,8 @@ def stage_ended(
         payload=payload,
         metric_calls=visit.metric_calls,
         proposals=proposals,
-        counts=counts,
+        counts=name,
+        n_counted=n_counted,
     )
 
 

@@ -17,7 +17,7 @@ from flashevolve.engine.item import OUTCOMES, Item, Needs
 from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
-from flashevolve.policies.staleness import Update
+from flashevolve.policies.staleness import N_PAST, Update
 from flashevolve.pools.pool import Pool
 
 Codec = Callable[[Any], Any]
@@ -49,12 +49,22 @@ class InFlight:
     spent: dict[Resource, float] = field(default_factory=lambda: dict(NOTHING))
     bound_for: str | None = None
     """Where it was going when its gap was checked; None = to commit."""
+    taken_s: float = 0.0
+    """When the stage took it."""
+    worked_s: dict[str, float] = field(default_factory=dict)
+    """Stage -> seconds that it worked on the item, over all visits; queueing left out."""
+    interrupted: bool = False
+    """True once a process died while a stage worked on it: how long that took is not known."""
 
     @property
     def visit(self) -> int:
         """The visit that is under way or, while queued, the one that comes next."""
         seen = self.visits.get(self.stage, 0)
         return seen if self.taken else seen + 1
+
+    def work_until(self, now_s: float) -> float:
+        """Returns for how long the present stage has worked on it, earlier visits included."""
+        return self.worked_s.get(self.stage, 0.0) + now_s - self.taken_s
 
     def still_needed(self, needs: Needs, replicas: int) -> Needs:
         """Returns what the budget has yet to grant.
@@ -88,7 +98,7 @@ class RunState:
         self.counters: Counter[str] = Counter()
         self.updates: list[Update] = []
         """Bumps of the pool that an item in flight may have missed, in order; older ones, whose
-        texts would fill the memory of a long run, are in the log."""
+        texts would fill the memory of a long run, are in the log (but for controls' `N_PAST`)."""
         self.calls: dict[int, ev.CallReserved] = {}
         """Calls that are reserved and not settled."""
         self.usage_by_role: dict[str, Usage] = {}
@@ -126,6 +136,14 @@ class RunState:
             return tuple(sorted({world or REAL for world in self.answers}))
         own = started.world or UNRECORDED_WORLD
         return tuple(sorted({own, *(world or own for world in self.answers)}))
+
+    @property
+    def _n_past(self) -> int:
+        """Updates that are kept though no item in flight missed them: some controls show them."""
+        config = self.started.config if self.started else {}
+        staleness = config.get("staleness") or {}
+        controls = staleness.get("history") == "shuffled" or staleness.get("when") == "always"
+        return N_PAST if controls else 0
 
     @property
     def n_created(self) -> int:
@@ -203,6 +221,7 @@ class RunState:
                 flight.reserved = {}
                 flight.visits[flight.stage] -= 1
                 flight.taken = False
+                flight.interrupted = True
 
     @_fold.register
     def _item_selected(self, event: ev.ItemSelected) -> None:
@@ -224,6 +243,7 @@ class RunState:
     def _stage_taken(self, event: ev.StageTaken) -> None:
         flight = self.in_flight[event.ticket]
         flight.taken = True
+        flight.taken_s = self.t_s
         flight.n_recorded = 0
         flight.visits[event.stage] = event.visit
         flight.reserved = {"metric_calls": event.metric_calls, "proposals": event.proposals}
@@ -241,13 +261,14 @@ class RunState:
         flight.reserved = {}
         flight.spent["metric_calls"] += event.metric_calls
         flight.taken = False
+        flight.worked_s[event.stage] = flight.work_until(self.t_s)
         flight.n_recorded = flight.n_prepaid = 0
         if event.payload is not None:
             flight.item = replace(flight.item, payload=self.decode(event.payload))
         if event.to is not None:
             flight.stage = event.to
         if event.counts:
-            self.counters[event.counts] += 1
+            self.counters[event.counts] += event.n_counted
 
     @_fold.register
     def _item_repaired(self, event: ev.ItemRepaired) -> None:
@@ -269,7 +290,9 @@ class RunState:
         self.pool.apply(event.ops, version=event.version)
         if event.bumped:
             oldest = min((f.item.version for f in self.in_flight.values()), default=event.version)
-            self.updates = [u for u in self.updates if u.version > oldest]
+            missed = [u for u in self.updates if u.version > oldest]
+            older = self.updates[: len(self.updates) - len(missed)]
+            self.updates = [*older[max(0, len(older) - self._n_past) :], *missed]
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
         self.counters["admitted"] += 1
         self.counters.update(event.marks)
@@ -278,6 +301,8 @@ class RunState:
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
+        if event.ops:
+            self.pool.apply(event.ops, version=self.pool.version)
         if event.outcome == "committed" and not self.first_cost:
             self.first_cost = flight.spent
             return

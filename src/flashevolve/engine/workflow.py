@@ -87,6 +87,9 @@ class Stage(Generic[P]):
     """Stages that `run` may name in a `Goto`, besides the following one."""
     counts: str | None = None
     """Counter raised when the stage passed or rejected an item (`proposed`, `screened`, ...)."""
+    stands_for: Callable[[Item[P]], int] = field(default=lambda item: 1)
+    """By how much it is raised: asked of the item that the stage returned or, if it rejected it, of
+    the one that it was given."""
 
 
 class Source(Protocol[P]):
@@ -138,6 +141,16 @@ class Workflow(ABC, Generic[P]):
     @abstractmethod
     def commit(self, item: Item[P], pool: Pool) -> Commit | End:
         """Decides what an item that passed all stages does to the pool. Pure."""
+
+    def learnt(
+        self, item: Item[P], worked_s: Mapping[str, float], pool: Pool
+    ) -> tuple[dict[str, Any], ...]:
+        """Returns pool operations that keep what an item that ended, in whatever way, has shown.
+
+        `worked_s` is stage -> seconds that it worked on the item; empty if a process died
+        meanwhile. Like a selection's, the operations bump no version. Pure.
+        """
+        return ()
 
     def writes(self, item: Item[P]) -> tuple[str, ...]:
         """Returns the scopes that the commit overwrites; empty = the commit commutes with any."""

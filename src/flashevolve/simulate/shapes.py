@@ -7,14 +7,16 @@ Invariants:
 
 - A call of an evaluation is told from all others by its last message, which starts with `MARK`.
 - All calls of an evaluation end with the same message, so that a long example is long in each.
-- Every reply holds a new text in a fence, or where a verdict is asked for, a verdict as JSON.
+- Every reply holds a new text: in a fence, or where JSON is asked for, in a verdict.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from random import Random
+from typing import Any
 
 from flashevolve.llm.messages import Message
 from flashevolve.simulate.lengths import LengthSettings, check_sigma, digest
@@ -23,8 +25,9 @@ from flashevolve.simulate.prefix import BYTES_PER_TOKEN
 MARK = "A question of the shape "
 """How the last message of each call of an evaluation starts."""
 FILLER = "Words that stand for a question and its context. "
-VERDICT_WORDS = ('"verdict"', "JSON")
-"""What a question for a verdict holds."""
+COMPONENTS, VERDICT_EACH = '"components"', '"verdicts"'
+"""What a question holds that wants JSON, and one that wants a verdict for each of several texts."""
+_NUMBERED = re.compile(r"^#+ [A-Za-z ]+ (\d+)$", re.MULTILINE)
 COMPONENT = "system"
 """The one component of an artifact that runs on a shape."""
 _STEPS = 60
@@ -138,7 +141,7 @@ def is_success(text: str, success_rate: float) -> bool:
 
 
 class ShapeReader:
-    """Answers anything with a short new text: in a fence, or as a verdict where one is asked for.
+    """Answers anything with a short new text: in a fence, or in a verdict where one is asked for.
 
     A reply's time comes from its simulated length; there is nothing in it to learn from.
     """
@@ -148,10 +151,19 @@ class ShapeReader:
 
     def answer(self, messages: Sequence[Message], rng: Random) -> str:
         """Returns the text of the answer."""
-        text = f"text {rng.getrandbits(64):016x}"
         question = messages[0].text if len(messages) > 1 else messages[-1].text
-        if not all(word in question for word in VERDICT_WORDS):
-            return f"```\n{text}\n```"
+        if COMPONENTS not in question:
+            return f"```\n{_text(rng)}\n```"
+        if VERDICT_EACH in question:
+            answer: Any = {number: self._verdict(rng) for number in _NUMBERED.findall(question)}
+            return json.dumps({VERDICT_EACH.strip('"'): answer})
+        return json.dumps(self._verdict(rng))
+
+    def _verdict(self, rng: Random) -> dict[str, Any]:
+        """Returns a verdict, or a new text for whoever asks for that alone."""
         verdict = "accept" if rng.random() < self._accept_rate else "patch"
-        patch = {COMPONENT: text}
-        return json.dumps({"verdict": verdict, "reason": text, "components": patch})
+        return {"verdict": verdict, "reason": "-", "components": {COMPONENT: _text(rng)}}
+
+
+def _text(rng: Random) -> str:
+    return f"text {rng.getrandbits(64):016x}"

@@ -19,13 +19,13 @@ that is skipped has moved the component pointer; order never depends on the hash
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from flashevolve.algorithms.asking import ask
 from flashevolve.algorithms.gepa import prompts
 from flashevolve.algorithms.gepa.components import inherit
-from flashevolve.algorithms.gepa.config import GEPA
 from flashevolve.algorithms.gepa.sources import (
     MergeSource,
     MutateSource,
@@ -33,16 +33,18 @@ from flashevolve.algorithms.gepa.sources import (
     Step,
     admission,
 )
+from flashevolve.algorithms.options import Options
 from flashevolve.algorithms.records import records
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.engine.item import Commit, End, Item, Minimum, Needs
-from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
+from flashevolve.engine.workflow import Setup, Source, Stage, StageContext, Workflow
 from flashevolve.llm.errors import Empty, Refused, Truncated
-from flashevolve.llm.messages import assistant, user
+from flashevolve.outcome import Outcome
 from flashevolve.pools.pareto import ParetoPool, insert, pareto
 from flashevolve.pools.pool import Pool
-from flashevolve.replies.fences import ReplyError, fenced_text
+from flashevolve.replies.fences import ReplyError
+from flashevolve.task import Example
 
 
 class GEPAWorkflow(Workflow[Step]):
@@ -50,9 +52,9 @@ class GEPAWorkflow(Workflow[Step]):
 
     name: ClassVar[str] = "gepa"
     gate: ClassVar[str | None] = "screen"
-    payload = Step
+    payload: type[Step] = Step
 
-    def __init__(self, config: GEPA, setup: Setup) -> None:
+    def __init__(self, config: Options, setup: Setup) -> None:
         if config.merge and len(setup.seed) == 1:
             warnings.warn(
                 "merge=True has no effect: a merge combines changes to different components, and "
@@ -62,8 +64,8 @@ class GEPAWorkflow(Workflow[Step]):
             config = replace(config, merge=False)
         self.config = config
         self.setup = setup
-        merge = (MergeSource(config),) if config.merge else ()
-        self.sources = (SeedSource(setup), *merge, MutateSource(config, setup))
+        merge = (MergeSource(config, self.payload),) if config.merge else ()
+        self.sources = (SeedSource(setup, self.payload), *merge, *self.mutations())
         self.stages = (
             Stage(name="rollout", run=self.rollout, needs=_runs_examples),
             Stage(name="propose", run=self.propose, needs=_proposes, counts="proposed"),
@@ -73,13 +75,19 @@ class GEPAWorkflow(Workflow[Step]):
 
     def minimum(self) -> Minimum:
         """Returns what the seed's validation and one whole step need."""
-        n_val, n = len(self.setup.val_ids), self.config.minibatch
+        n_val = len(self.setup.val_ids)
+        n = self.config.n_examples(len(self.setup.train_ids))
         why = f"{n_val} for the seed on val, 2 x {n} and {n_val} for one step"
         return Minimum(metric_calls=2 * n, shared=2 * n_val, proposals=1, why=why)
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""
         return ParetoPool()
+
+    def mutations(self) -> tuple[Source[Step], ...]:
+        """Returns the sources of mutations."""
+        n = self.config.n_examples(len(self.setup.train_ids))
+        return (MutateSource(self.config, self.setup, n, self.payload),)
 
     async def rollout(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Runs the parent on the examples, afresh, and notes what happened."""
@@ -89,9 +97,12 @@ class GEPAWorkflow(Workflow[Step]):
         scores = {e: outcomes[e].score for e in step.examples}
         if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
             return End("skipped", f"the parent is perfect on all {len(scores)} examples")
-        examples = [ctx.example(e) for e in step.examples]
-        text = records(examples, outcomes, self.setup.input)
-        return item.with_payload(base_scores=scores, records=text)
+        noted = self.noted([ctx.example(e) for e in step.examples], outcomes)
+        return item.with_payload(base_scores=scores, **noted)
+
+    def noted(self, examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+        """Returns the fields of the step that say what the parent did on the examples."""
+        return {"records": records(examples, outcomes, self.setup.input)}
 
     async def propose(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Has a model rewrite each chosen component in the light of the records."""
@@ -99,14 +110,7 @@ class GEPAWorkflow(Workflow[Step]):
         parent = ctx.pool.candidates[step.parents[0]].artifact
 
         async def rewrite(name: str, ctx: StageContext) -> str:
-            question = user(prompts.reflect(self.config.reflect, name, parent[name], step.records))
-            reply = await ctx.chat("reflect", [question])
-            try:
-                return fenced_text(reply.text)
-            except ReplyError as error:
-                correction = user(prompts.again(name, str(error)))
-            messages = [question, assistant(reply.text), correction]
-            return fenced_text((await ctx.chat("reflect", messages, name="again")).text)
+            return await self.rewrite(step, name, parent[name], ctx)
 
         try:
             texts = await ctx.map(rewrite, step.components)
@@ -114,6 +118,11 @@ class GEPAWorkflow(Workflow[Step]):
             return End("skipped", f"no new text from the reflecting model: {error}", useless=True)
         child = parent.replace(texts)
         return _no_op(child, ctx.pool) or item.with_payload(child=child.to_json())
+
+    async def rewrite(self, step: Step, component: str, current: str, ctx: StageContext) -> str:
+        """Returns the new text of a component."""
+        question = prompts.reflect(self.config.reflect, component, current, step.records)
+        return await ask(ctx, component, question)
 
     async def screen(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Lets a child pass that beats its parent on the examples; a merge may equal the better.
