@@ -36,6 +36,8 @@ N_SWEEPS = 12
 STEPS = 12
 """Halvings: beyond, the noise of the samples is larger."""
 MOST_IN_FLIGHT = 64
+NONE = 1.0
+"""Tokens of a reflection that is left out."""
 
 
 class Player:
@@ -53,15 +55,7 @@ class Player:
 
     def rollout_s(self, shape: ShapeSettings) -> float:
         """Returns the mean seconds of a rollout."""
-        return (self.stage_s(shape) - self.reflection_s(shape)) / 2
-
-    def reflection_s(self, shape: ShapeSettings) -> float:
-        """Returns the mean seconds of a reflection."""
-        rng, times = Random("reflections"), []
-        for _ in range(self._samples):
-            tokens = self._tokens(shape, shape.reflection_tokens, rng.gauss(0, 1), rng)
-            times.append(self.makespan_s([[tokens]], shape))
-        return fmean(times)
+        return self.stage_s(replace(shape, reflection_tokens=NONE)) / 2
 
     def _stages(self, shape: ShapeSettings) -> Iterator[float]:
         # The same draws for every shape, so that solving meets a smooth function.
@@ -69,6 +63,8 @@ class Player:
         for _ in range(self._samples):
             bent = [rng.gauss(0, 1) for _ in range(shape.minibatch)]
             reflection = [[self._tokens(shape, shape.reflection_tokens, rng.gauss(0, 1), rng)]]
+            if shape.reflection_tokens == NONE:
+                reflection = []
             yield sum(
                 self.makespan_s(evaluations, shape)
                 for evaluations in (
