@@ -30,6 +30,7 @@ from flashevolve.llm.registry import account, connect
 from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
+from flashevolve.policies.speculation import Speculation
 from flashevolve.policies.staleness import ASKING, Staleness
 from flashevolve.preflight import check_artifact, preflight
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
@@ -112,6 +113,11 @@ class Prepared:
             return None
         return partial(self.world.latency_s, workload)
 
+    def _speculation(self) -> Speculation:
+        given = self.settings.speculation
+        perfect = self.settings.task.perfect_score
+        return Speculation(**given.model_dump(), perfect_score=perfect)
+
     def _options(self) -> Options:
         settings = self.settings
         limits = settings.limits
@@ -125,6 +131,7 @@ class Prepared:
             workers=1 if sync else limits.max_workers,
             queue=1 if sync else limits.queue_items,
             staleness=staleness,
+            speculation=self._speculation(),
             rng_seed=settings.seed,
             deadline_s=settings.budget.seconds,
             grace_s=settings.budget.grace_s,

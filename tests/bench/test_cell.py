@@ -43,4 +43,4 @@ def test_a_jobs_key_tells_all_settings_and_no_measures() -> None:
         replace(JOB, cell=Cell(minutes=10.0, concurrency=5)),
     ]
     assert len({job.key for job in [JOB, *others]}) == 5
-    assert Job(**{**vars(JOB), "measures": (dict,)}).key == JOB.key  # type: ignore[arg-type]
+    assert Job(**{**vars(JOB), "measures": (dict,)}).key == JOB.key

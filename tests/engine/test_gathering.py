@@ -43,7 +43,11 @@ def test_each_stale_text_stands_under_its_number_and_the_rest_is_shown_once() ->
 
 @given(st.permutations([3, 12, 31]))
 def test_verdicts_are_matched_by_number_in_whatever_order(order: list[int]) -> None:
-    said = {3: ACCEPT, 12: DISCARD, 31: {"verdict": "patch", "components": {"text": "mix"}}}
+    said: dict[int, dict[str, Any]] = {
+        3: ACCEPT,
+        12: DISCARD,
+        31: {"verdict": "patch", "components": {"text": "mix"}},
+    }
     expected = {3: "accept", 12: "discard", 31: "patch"}
     as_mapping = json.dumps({"verdicts": {str(n): said[n] for n in order}})
     as_list = json.dumps({"verdicts": [{"id": n, **said[n]} for n in order]})

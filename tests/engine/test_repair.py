@@ -131,7 +131,7 @@ def check(bench: Bench, n_records: int = 0, gate: str = "check") -> None:
 def test_regenerate_asks_at_the_same_point_and_writes_one_patch_per_item() -> None:
     logs = {}
     for policy in ("reflective", "regenerate"):
-        bench = crowd(policy)  # type: ignore[arg-type]
+        bench = crowd(policy)
         bench.run()
         check(bench)
         kinds = [

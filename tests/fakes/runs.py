@@ -22,6 +22,7 @@ from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.speculation import OFF, Speculation
 from flashevolve.policies.staleness import History, Policy, Staleness, When
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.task import Example, RunFunction, ScoreFunction, Task
@@ -100,6 +101,7 @@ class Bench:
     retry: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_attempts=3))
     before: Callable[[Session], None] = field(default=lambda session: None)
     perfect_score: float = 1.0
+    speculation: Speculation = OFF
     stops_s: tuple[float, ...] = ()
     """When `stop()` is called, in virtual seconds since the process began."""
     drive: Callable[[Coroutine[Any, Any, str]], str] = run_virtual
@@ -155,6 +157,7 @@ class Bench:
                 rng_seed=self.run_seed,
                 deadline_s=self.deadline_s,
                 grace_s=self.grace_s,
+                speculation=self.speculation,
             ),
             history_tokens=500,
             repair_batch=self.repair_batch,

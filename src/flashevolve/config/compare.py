@@ -26,6 +26,11 @@ ADDED_LATER: Mapping[tuple[str, ...], Any] = {
     ("staleness", "repair_batch"): 1,
     ("staleness", "history"): "full",
     ("staleness", "when"): "stale",
+    ("speculation", "rollout"): 1.0,
+    ("speculation", "evaluate"): 1.0,
+    ("speculation", "confirm"): "demote",
+    ("speculation", "reorder"): "discriminative",
+    ("speculation", "window"): 3,
 }
 """Keys that a run of an older version did not record, each with the value that it had."""
 

@@ -304,6 +304,28 @@ class Staleness(Table):
     stale too, also under schedule sync) is a control, to be compared with."""
 
 
+Fraction = Annotated[float, Strict(), Gt(0), Le(1)]
+
+
+class SpeculationSettings(Table):
+    """Which stages go on before all their requests are done; 1 = none."""
+
+    rollout: Fraction = 1.0
+    """Fraction of a rollout's examples after which its step goes on, above 0 and up to 1."""
+    evaluate: Fraction = 1.0
+    """Fraction of a full evaluation after which a candidate that is ahead so far may be built on,
+    above 0 and up to 1."""
+    confirm: Literal["demote", "mean"] = "demote"
+    """What becomes of a candidate that is not ahead in the end: admitted as any other (demote), or
+    removed (mean)."""
+    reorder: Literal["discriminative", "literal", "none"] = "discriminative"
+    """Which examples an evaluation runs first: those on which candidates differ, those not solved
+    lately, or the first in the file."""
+    window: Count = 3
+    """For reorder literal: evaluations in a row that must have solved an example for it to go to
+    the end."""
+
+
 class SimulationSettings(Table):
     """The world in which simulated models answer; real models know nothing of it."""
 
@@ -347,6 +369,7 @@ class Settings(Table):
     budget: Budget = Field(default_factory=Budget)
     limits: Limits = Field(default_factory=Limits)
     staleness: Staleness = Field(default_factory=Staleness)
+    speculation: SpeculationSettings = Field(default_factory=SpeculationSettings)
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 

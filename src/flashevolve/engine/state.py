@@ -25,6 +25,13 @@ USER_CODE = "user code"
 """The role under which `Outcome.usage` is booked; no model has it, since roles are words."""
 REAL = "real"
 """Who gave an answer that names no world; no hash is such a word."""
+COUNTED: Mapping[ev.SpeculationStep, str] = {
+    "inserted": "speculated",
+    "confirmed": "confirmed",
+    "demoted": "demoted",
+    "retracted": "retracted",
+}
+"""The counter of each step of a speculative candidate."""
 NOTHING: Amounts = {"metric_calls": 0, "tokens": 0, "usd": 0.0}
 
 
@@ -55,6 +62,14 @@ class InFlight:
     """Stage -> seconds that it worked on the item, over all visits; queueing left out."""
     interrupted: bool = False
     """True once a process died while a stage worked on it: how long that took is not known."""
+    n_sweeps: int | None = None
+    """Full sweeps that the order of its own sweep follows from, from when that began."""
+    tainted_by: int | None = None
+    """A candidate that it comes from and that missed its confirmation."""
+    tainted_at: int = 0
+    """The pool's version then."""
+    tail: dict[str, Any] = field(default_factory=dict)
+    """What goes on after a release: stage, visit, and metric calls reserved and recorded."""
 
     @property
     def visit(self) -> int:
@@ -185,7 +200,10 @@ class RunState:
     def _outcome_recorded(self, event: ev.OutcomeRecorded) -> None:
         flight = self.in_flight.get(event.ticket)
         if flight is not None:
-            flight.n_recorded += 1
+            if (event.stage, event.visit) == (flight.tail.get("stage"), flight.tail.get("visit")):
+                flight.tail["n_recorded"] += 1
+            else:
+                flight.n_recorded += 1
         if event.split == "test" and not event.fresh:
             by_example = self.test_scores.setdefault(event.artifact, {})
             by_example.setdefault(event.example, []).append(event.score)
@@ -210,6 +228,9 @@ class RunState:
         self.budget = budget
         self.ended = None
         for flight in self.in_flight.values():
+            if flight.tail:
+                # Nothing follows from the rest: what came too late is not asked for again.
+                self._settle_tail(flight, flight.tail["n_recorded"])
             if flight.taken:
                 # The visit starts over: its journal gives back what it had already done. That
                 # is booked here, since the visit may be dropped before it is taken again.
@@ -245,6 +266,7 @@ class RunState:
         flight.taken = True
         flight.taken_s = self.t_s
         flight.n_recorded = 0
+        flight.n_sweeps = event.n_sweeps if flight.n_sweeps is None else flight.n_sweeps
         flight.visits[event.stage] = event.visit
         flight.reserved = {"metric_calls": event.metric_calls, "proposals": event.proposals}
         flight.has_proposed |= event.proposals > 0
@@ -257,7 +279,12 @@ class RunState:
             "metric_calls": event.metric_calls,
             "proposals": event.proposals,
         }
-        self.ledger.settle(flight.reserved, used)
+        reserved = dict(flight.reserved)
+        if event.tail is not None:
+            reserved["metric_calls"] -= event.tail
+            flight.tail = {"stage": event.stage, "visit": event.visit}
+            flight.tail |= {"reserved": event.tail, "n_recorded": 0}
+        self.ledger.settle(reserved, used)
         flight.reserved = {}
         flight.spent["metric_calls"] += event.metric_calls
         flight.taken = False
@@ -271,6 +298,21 @@ class RunState:
             self.counters[event.counts] += event.n_counted
 
     @_fold.register
+    def _tail_ended(self, event: ev.TailEnded) -> None:
+        self._settle_tail(self.in_flight[event.ticket], event.metric_calls)
+
+    def _settle_tail(self, flight: InFlight, metric_calls: int) -> None:
+        reserved: dict[Resource, float] = {"metric_calls": flight.tail["reserved"]}
+        self.ledger.settle(reserved, {"metric_calls": metric_calls})
+        flight.spent["metric_calls"] += metric_calls
+        flight.tail = {}
+
+    @_fold.register
+    def _item_recalled(self, event: ev.ItemRecalled) -> None:
+        flight = self.in_flight[event.ticket]
+        flight.stage, flight.bound_for = event.to, event.stage
+
+    @_fold.register
     def _item_repaired(self, event: ev.ItemRepaired) -> None:
         flight = self.in_flight[event.ticket]
         if event.verdict == "discard":
@@ -278,6 +320,8 @@ class RunState:
             return
         self.counters["repaired"] += 1
         lineage = flight.item.lineage if event.base is None else (event.base,)
+        if event.base is not None or event.version >= flight.tainted_at:
+            flight.tainted_by = None
         flight.item = replace(
             flight.item,
             version=event.version,
@@ -294,8 +338,14 @@ class RunState:
             older = self.updates[: len(self.updates) - len(missed)]
             self.updates = [*older[max(0, len(older) - self._n_past) :], *missed]
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
-        self.counters["admitted"] += 1
-        self.counters.update(event.marks)
+        for ticket in event.tainted:
+            flight = self.in_flight[ticket]
+            flight.tainted_by, flight.tainted_at = event.missed, event.version
+        if event.speculation:
+            self.counters[COUNTED[event.speculation]] += 1
+        if event.speculation not in ("inserted", "retracted"):
+            self.counters["admitted"] += 1
+            self.counters.update(event.marks)
 
     @_fold.register
     def _item_ended(self, event: ev.ItemEnded) -> None:

@@ -155,7 +155,7 @@ def test_payloads_survive_json() -> None:
     item, _ = started(workflow, ctx.pool, Random(1))
     rolled = run_stages(workflow, item, ctx, "rollout", "rollout")
     assert isinstance(rolled, Item)
-    assert len(rolled.payload.reflections) == 10  # type: ignore[attr-defined]
+    assert len(rolled.payload.reflections) == 10
     for payload in (item.payload, rolled.payload):
         assert codec.validate_json(codec.dump_json(payload)) == payload
 

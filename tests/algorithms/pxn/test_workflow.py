@@ -278,7 +278,8 @@ def test_a_synchronous_run_is_gepas(
         step(workflow, ctx.pool, ctx, rng)
     pool = ctx.pool
     assert [dict(c.artifact) for c in pool.candidates.values()] == result.candidates
-    assert [list(c.parents) or [None] for c in pool.candidates.values()] == result.parents
+    lineage: list[list[int | None]] = [[*c.parents] or [None] for c in pool.candidates.values()]
+    assert lineage == result.parents
     assert [list(c.scores.values()) for c in pool.candidates.values()] == [
         [scores[place] for place in range(len(VAL))] for scores in result.val_subscores
     ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from flashevolve.algorithms.gepa.components import next_components
+from flashevolve.algorithms.components import next_components
 from flashevolve.algorithms.gepa.merge import N_SCREENED, find_merge
 from flashevolve.algorithms.minibatch import next_minibatch
 from flashevolve.algorithms.options import Options
@@ -82,7 +82,10 @@ class MergeSource:
         due = pool.state.get(MERGES_DUE, 0)
         if not due:
             return None
-        candidates = sorted(pool.parent_weights)
+        # What is only believed in has too few scores to compare with.
+        candidates = [
+            c for c in sorted(pool.parent_weights) if pool.candidates[c].status == "confirmed"
+        ]
         found = find_merge(pool, candidates, self.config.merge_overlap_floor, rng)
         if found is None:
             return None

@@ -24,8 +24,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from flashevolve.algorithms.asking import ask
+from flashevolve.algorithms.components import inherit
 from flashevolve.algorithms.gepa import prompts
-from flashevolve.algorithms.gepa.components import inherit
 from flashevolve.algorithms.gepa.sources import (
     MergeSource,
     MutateSource,
@@ -41,7 +41,8 @@ from flashevolve.engine.item import Commit, End, Item, Minimum, Needs
 from flashevolve.engine.workflow import Setup, Source, Stage, StageContext, Workflow
 from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.outcome import Outcome
-from flashevolve.pools.pareto import ParetoPool, insert, pareto
+from flashevolve.policies.speculation import exceeds
+from flashevolve.pools.pareto import Ops, ParetoPool, confirm, insert, pareto
 from flashevolve.pools.pool import Pool
 from flashevolve.replies.fences import ReplyError
 from flashevolve.task import Example
@@ -67,10 +68,16 @@ class GEPAWorkflow(Workflow[Step]):
         merge = (MergeSource(config, self.payload),) if config.merge else ()
         self.sources = (SeedSource(setup, self.payload), *merge, *self.mutations())
         self.stages = (
-            Stage(name="rollout", run=self.rollout, needs=_runs_examples),
+            Stage(name="rollout", run=self.rollout, needs=_runs_examples, release="rollout"),
             Stage(name="propose", run=self.propose, needs=_proposes, counts="proposed"),
             Stage(name="screen", run=self.screen, needs=_runs_examples, counts="screened"),
-            Stage(name="evaluate", run=self.evaluate, needs=self._sweeps, counts="swept"),
+            Stage(
+                name="evaluate",
+                run=self.evaluate,
+                needs=self._sweeps,
+                counts="swept",
+                release="sweep",
+            ),
         )
 
     def minimum(self) -> Minimum:
@@ -90,15 +97,19 @@ class GEPAWorkflow(Workflow[Step]):
         return (MutateSource(self.config, self.setup, n, self.payload),)
 
     async def rollout(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
-        """Runs the parent on the examples, afresh, and notes what happened."""
+        """Runs the parent on the examples, afresh, and notes what happened.
+
+        The step goes on with the examples of which the outcome is known: all, unless the stage was
+        released early.
+        """
         step = item.payload
         parent = ctx.pool.candidates[step.parents[0]].artifact
         outcomes = await ctx.evaluate(parent, "train", step.examples, fresh=True)
-        scores = {e: outcomes[e].score for e in step.examples}
+        scores = {e: outcome.score for e, outcome in outcomes.items()}
         if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
             return End("skipped", f"the parent is perfect on all {len(scores)} examples")
-        noted = self.noted([ctx.example(e) for e in step.examples], outcomes)
-        return item.with_payload(base_scores=scores, **noted)
+        noted = self.noted([ctx.example(e) for e in outcomes], outcomes)
+        return item.with_payload(examples=tuple(outcomes), base_scores=scores, **noted)
 
     def noted(self, examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         """Returns the fields of the step that say what the parent did on the examples."""
@@ -153,24 +164,52 @@ class GEPAWorkflow(Workflow[Step]):
         return End("rejected", f"{verdict} on {len(step.examples)} examples")
 
     async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
-        """Scores the child on the whole validation set."""
+        """Scores the child on the validation set."""
         child = _child(item.payload)
-        if end := _no_op(child, ctx.pool):
+        if end := _no_op(child, ctx.pool, own=item.ticket):
             return end
         outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
-        return item.with_payload(scores={e: outcomes[e].score for e in self.setup.val_ids})
+        return item.with_payload(scores={e: outcome.score for e, outcome in outcomes.items()})
+
+    def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:
+        """Inserts a child that so far beats the best candidate on the same examples."""
+        pool, step, child = pareto(pool), item.payload, _child(item.payload)
+        best = pool.best()
+        if best is None or _no_op(child, pool) or not exceeds(step.scores, best.scores):
+            return None
+        inserted = insert(
+            child,
+            parents=step.parents,
+            scores=step.scores,
+            ticket=item.ticket,
+            reference=best.id,
+        )
+        ops = (inserted, *inherit(pool.state, pool.next_id, step.parents))
+        return Commit(ops=ops, text=_in_words(step, pool, pool.next_id))
+
+    def confirms(self, item: Item[Step], candidate: Candidate, pool: Pool) -> bool:
+        """Says whether a child that was inserted early beats the best of then on all examples."""
+        assert candidate.reference is not None
+        return exceeds(item.payload.scores, pool.candidates[candidate.reference].scores)
 
     def commit(self, item: Item[Step], pool: Pool) -> Commit | End:
         """Admits the child with its scores; an admitted mutation makes a merge due."""
         pool, step, child = pareto(pool), item.payload, _child(item.payload)
-        if end := _no_op(child, pool):
+        if end := _no_op(child, pool, own=item.ticket):
             return end
-        ops = (
-            insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket),
-            *inherit(pool.state, pool.next_id, step.parents),
-            *admission(item.source, pool, self.config),
+        known = pool.unconfirmed(item.ticket)
+        if known is not None:
+            candidate = known.id
+            ops: Ops = (confirm(candidate, step.scores),)
+        else:
+            candidate = pool.next_id
+            inserted = insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket)
+            ops = (inserted, *inherit(pool.state, candidate, step.parents))
+        return Commit(
+            ops=(*ops, *admission(item.source, pool, self.config)),
+            text=_in_words(step, pool, candidate),
+            marks=pool.marks(step.scores),
         )
-        return Commit(ops=ops, text=_in_words(step, pool), marks=pool.marks(step.scores))
 
     def artifact(self, item: Item[Step]) -> Artifact | None:
         """Returns the child, once there is one."""
@@ -208,15 +247,19 @@ def _child(step: Step) -> Artifact:
     return Artifact(step.child or {})
 
 
-def _no_op(child: Artifact, pool: Pool) -> End | None:
-    twin = pareto(pool).contains(child)
-    return None if twin is None else End("no-op", f"duplicate of candidate {twin}")
+def _no_op(child: Artifact, pool: Pool, own: int = 0) -> End | None:
+    """Ends a duplicate; what item `own` has inserted and not yet confirmed is none."""
+    pool = pareto(pool)
+    twin, early = pool.contains(child), pool.unconfirmed(own)
+    if twin is None or (early is not None and early.id == twin):
+        return None
+    return End("no-op", f"duplicate of candidate {twin}")
 
 
-def _in_words(step: Step, pool: ParetoPool) -> str:
+def _in_words(step: Step, pool: ParetoPool, candidate: int) -> str:
     """Returns what the commit changes, for a model that repairs what is stale now."""
     mean = sum(step.scores.values()) / len(step.scores)
-    text = f"Candidate {pool.next_id} scores {_number(mean)} on {len(step.scores)} examples"
+    text = f"Candidate {candidate} scores {_number(mean)} on {len(step.scores)} examples"
     parents = [pool.candidates[p] for p in step.parents]
     text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents)
     return f"{text}.\n{parents[0].artifact.diff(_child(step))}" if parents else f"{text}: the seed."
