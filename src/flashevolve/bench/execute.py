@@ -74,7 +74,7 @@ def settings_of(job: Job, parts: TaskParts, real: RealModel | None = None) -> Se
         "seed": job.seed,
         "budget": budget,
         "limits": {"concurrency": cell.concurrency},
-        "model": real.table if real else {"name": f"sim/{cell.preset}"},
+        "model": real.table if real else {"name": parts.simulated(cell.preset)},
     }
     tree = merged(base, parts.settings, cell.settings, job.arm.settings)
     return resolve(tree, source=f"bench {job.suite}, arm {job.arm.name}")
@@ -97,7 +97,7 @@ def execute(job: Job) -> Row:
         simulated=True,
     )
     assert prepared.world is not None, "a simulated job has a world"
-    return _row(trace, began_s, world=prepared.world.hash, model=f"sim/{job.cell.preset}")
+    return _row(trace, began_s, world=prepared.world.hash, model=parts.simulated(job.cell.preset))
 
 
 def execute_real(job: Job, real: RealModel) -> Row:

@@ -13,6 +13,7 @@ from flashevolve.bench.report import Report
 from flashevolve.errors import ConfigError, nearest
 
 SUITES = {
+    "throughput": "flashevolve.bench.suites.throughput",
     "evolution": "flashevolve.bench.suites.evolution",
     "staleness": "flashevolve.bench.suites.staleness",
     "speculation": "flashevolve.bench.suites.speculation",
