@@ -154,7 +154,7 @@ class Progress:
             stages=self.stages(),
             in_flight=len(state.in_flight),
             version=state.pool.version,
-            n_candidates=len(state.pool.candidates),
+            n_candidates=sum(c.status == "confirmed" for c in state.pool.candidates.values()),
             seed_score=seed.mean if seed and seed.scores else None,
             best_score=best.mean if best and best.scores else None,
             best_id=best.id if best else None,
