@@ -128,6 +128,10 @@ class Progress:
                 sums.done += 1
                 if event.to is not None:
                     self._stages.setdefault(event.to, _StageSums())
+            case ev.ItemRecalled():
+                waited_s = self._lap(event.ticket, record.t_s)
+                self._stages.setdefault(event.stage, _StageSums()).waited_s += waited_s
+                self._stages.setdefault(event.to, _StageSums())
             case ev.GapChecked():
                 self._recent_gaps.append(event.gap)
                 self.gaps[event.gap] += 1
