@@ -243,6 +243,16 @@ class LimitChanged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WorkersChanged:
+    """A stage works on another number of items at once from here on."""
+
+    stage: str
+    workers: int
+    reason: str
+    kind: Literal["workers_changed"] = "workers_changed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DrainStarted:
     """Nothing is selected from here on. `reason` is a resource, `deadline`, `stop` or `target`."""
 
@@ -288,6 +298,7 @@ Event = (
     | CallSettled
     | OutcomeRecorded
     | LimitChanged
+    | WorkersChanged
     | DrainStarted
     | TestScored
     | RunEnded

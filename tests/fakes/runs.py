@@ -21,6 +21,7 @@ from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.control import Control
 from flashevolve.policies.staleness import Policy, Staleness
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.task import Example, RunFunction, ScoreFunction, Task
@@ -69,6 +70,7 @@ class Bench:
     in_flight: int = 8
     workers: int = 4
     queue: int = 2
+    control: Control = field(default_factory=Control)
     concurrency: int = 8
     answer: Callable[[Request, Random], str | LLMError] = echo
     latency_s: Callable[[Random], float] = field(default=lambda rng: rng.lognormvariate(0, 1))
@@ -137,6 +139,7 @@ class Bench:
                 in_flight=self.in_flight,
                 workers=self.workers,
                 queue=self.queue,
+                control=self.control,
                 staleness=Staleness(self.policy, self.delta_max),
                 rng_seed=self.run_seed,
                 deadline_s=self.deadline_s,

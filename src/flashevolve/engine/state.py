@@ -103,6 +103,12 @@ class RunState:
         self.worst_call: dict[Resource, float] = {"tokens": 0, "usd": 0.0}
         """The largest reservation that a request has made."""
         self.limits_in_use: dict[str, int] = {}
+        self.workers: dict[str, int] = {}
+        """Workers of the stages whose number was changed since the settings gave it."""
+        self.written: Counter[str] = Counter()
+        """Items that each stage has passed on or committed."""
+        self.given_limits: Any = None
+        """`limits` and `control` as the last process to begin had them in its configuration."""
         self.tests: dict[str, ev.TestScored] = {}
         self.test_scores: dict[str, dict[str, list[float]]] = {}
         """Artifact hash -> test example id -> the score of each replica."""
@@ -181,6 +187,7 @@ class RunState:
     def _run_started(self, event: ev.RunStarted) -> None:
         self.started = event
         self.budget = event.config.get("budget")
+        self.given_limits = _given_limits(event.config, event.config)
 
     @_fold.register
     def _run_resumed(self, event: ev.RunResumed) -> None:
@@ -190,6 +197,11 @@ class RunState:
             # Otherwise what had ended evolution still does, and at most the test is to be scored.
             self.drain = None
         self.budget = budget
+        given_limits = _given_limits(event.changes, self.started.config if self.started else {})
+        if given_limits != self.given_limits:
+            # What was found under the old settings need not be in the bounds of the new ones.
+            self.workers = {}
+        self.given_limits = given_limits
         self.ended = None
         for flight in self.in_flight.values():
             if flight.taken:
@@ -246,6 +258,7 @@ class RunState:
             flight.item = replace(flight.item, payload=self.decode(event.payload))
         if event.to is not None:
             flight.stage = event.to
+            self.written[event.stage] += 1
         if event.counts:
             self.counters[event.counts] += 1
 
@@ -278,6 +291,8 @@ class RunState:
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
+        if event.outcome == "committed" and event.stage is not None:
+            self.written[event.stage] += 1
         if event.outcome == "committed" and not self.first_cost:
             self.first_cost = flight.spent
             return
@@ -317,6 +332,10 @@ class RunState:
         self.limits_in_use[event.account] = event.limit
 
     @_fold.register
+    def _workers_changed(self, event: ev.WorkersChanged) -> None:
+        self.workers[event.stage] = event.workers
+
+    @_fold.register
     def _drain_started(self, event: ev.DrainStarted) -> None:
         self.drain = event
 
@@ -354,6 +373,9 @@ class RunState:
             "first_cost": dict(self.first_cost),
             "worst_call": dict(self.worst_call),
             "limits_in_use": dict(self.limits_in_use),
+            "workers": dict(self.workers),
+            "written": dict(self.written),
+            "given_limits": self.given_limits,
             "tests": {which: asdict(test) for which, test in self.tests.items()},
             "test_scores": {
                 artifact: {example: list(scores) for example, scores in by_example.items()}
@@ -394,6 +416,10 @@ class RunState:
         state.first_cost = dict(data["first_cost"])
         state.worst_call = dict(data["worst_call"])
         state.limits_in_use = dict(data["limits_in_use"])
+        # A snapshot of an older version has none of these.
+        state.workers = dict(data.get("workers", {}))
+        state.written = Counter(data.get("written", {}))
+        state.given_limits = data.get("given_limits")
         state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
         state.test_scores = {
             artifact: {example: list(scores) for example, scores in by_example.items()}
@@ -404,6 +430,10 @@ class RunState:
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])
         return state
+
+
+def _given_limits(config: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Any:
+    return {table: config.get(table, otherwise.get(table)) for table in ("limits", "control")}
 
 
 def _shallow(call: ev.CallReserved) -> dict[str, Any]:

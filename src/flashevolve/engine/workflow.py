@@ -87,6 +87,8 @@ class Stage(Generic[P]):
     """Stages that `run` may name in a `Goto`, besides the following one."""
     counts: str | None = None
     """Counter raised when the stage passed or rejected an item (`proposed`, `screened`, ...)."""
+    asks: bool = True
+    """False for a stage that asks no model: the paper's control compares the others without it."""
 
 
 class Source(Protocol[P]):
