@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from flashevolve.config import Budget, Model, Settings, TaskSettings
+from flashevolve.config import Budget, Model, Settings, TaskSettings, resolve
 from flashevolve.data.loaders import Splits, load_splits
 from flashevolve.data.metrics import score_function
 from flashevolve.engine.item import Minimum
@@ -12,6 +12,7 @@ from flashevolve.errors import ConfigError, DataError
 from flashevolve.llm.prices import Price
 from flashevolve.preflight import (
     check_artifact,
+    check_control,
     check_examples,
     check_overlap,
     check_same_run,
@@ -226,8 +227,8 @@ def test_crossed_bounds_of_control_are_refused_by_name() -> None:
 def test_workers_of_a_stage_that_is_not_there_are_refused_with_the_nearest() -> None:
     wrong = _controlled({"workers": {"evalute": 2}})
     unknown = (
-        r"^control\.workers\.evalute: expected a stage of 'gepa', one of rollout, evaluate, repair\. "
-        r"Did you mean 'evaluate'\? Rename or remove it$"
+        r"^control\.workers\.evalute: expected a stage of 'gepa', one of rollout, evaluate, "
+        r"repair\. Did you mean 'evaluate'\? Rename or remove it$"
     )
     with pytest.raises(ConfigError, match=unknown):
         check_control(wrong, ["rollout", "evaluate"])
