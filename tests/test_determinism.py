@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import flashevolve as fe
+from flashevolve.policies.staleness import ASKING
 from flashevolve.rundir import read_records
 from flashevolve.simulate.world import WORLD_FILE
 from flashevolve.store.codec import record_to_json
 from flashevolve.workloads.instructions import generate, score
 from tests.source import ROOT, SRC
 
-POLICIES = ("full", "guarded", "reflective")
+POLICIES = ("full", "guarded", "reflective", "regenerate")
 DATA: dict[str, Any] = dict(generate(seed=3, n_train=12, n_val=6, n_test=4))
 
 
@@ -58,8 +59,21 @@ def log_lines(run_dir: Path) -> list[str]:
 def test_the_same_seed_gives_the_same_log_under_each_policy(policy: str, tmp_path: Path) -> None:
     first = evolve(tmp_path / "a", policy=policy)
     assert len(first) > 300
-    assert any('"item_repaired"' in line for line in first) == (policy == "reflective")
+    assert any('"item_repaired"' in line for line in first) == (policy in ASKING)
     assert first == evolve(tmp_path / "b", policy=policy)
+
+
+@pytest.mark.parametrize(
+    "staleness",
+    [{"repair_batch": 3, "history": "none"}, {"history": "shuffled", "when": "always"}],
+    ids=["batch", "always"],
+)
+def test_the_same_seed_gives_the_same_log_with_controls_and_batches(
+    staleness: dict[str, Any], tmp_path: Path
+) -> None:
+    first = evolve(tmp_path / "a", staleness=staleness)
+    assert any('"item_repaired"' in line for line in first)
+    assert first == evolve(tmp_path / "b", staleness=staleness)
 
 
 def test_the_sync_schedule_gives_the_same_log_too(tmp_path: Path) -> None:

@@ -26,9 +26,11 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         {"policy": "guarded", "limits": {"in_flight": 1}},
         {"policy": "guarded", "staleness": {"delta_max": 0}, "limits": {"in_flight": 1}},
         {"policy": "reflective", "limits": {"in_flight": 1}},
+        {"policy": "regenerate", "limits": {"in_flight": 1}},
+        {"staleness": {"repair_batch": 4, "history": "shuffled"}, "limits": {"in_flight": 1}},
         {"schedule": "sync"},
     ],
-    ids=["guarded", "guarded-0", "reflective", "sync"],
+    ids=["guarded", "guarded-0", "reflective", "regenerate", "batch", "sync"],
 )
 def test_one_step_in_flight_makes_all_policies_the_same(
     alone: list[dict[str, Any]], options: dict[str, Any], tmp_path: Path

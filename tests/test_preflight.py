@@ -123,6 +123,55 @@ def test_a_run_that_cannot_work_is_refused(changes: dict[str, Any], message: str
         check(**changes)
 
 
+TEMPLATE = "{{stale}} {{current}} {{updates}}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "staleness", "message"),
+    [
+        (
+            "full",
+            {"history": "none"},
+            r"^staleness\.history: expected policy reflective or regenerate, which ask a model, "
+            r"found full\. Set --policy reflective, or remove it$",
+        ),
+        ("guarded", {"when": "always"}, r"^staleness\.when: expected policy reflective or rege"),
+        (
+            "regenerate",
+            {"repair_batch": 2},
+            r"^staleness\.repair_batch: expected none with policy regenerate, .* several stale",
+        ),
+        (
+            "regenerate",
+            {"repair_prompt": TEMPLATE},
+            r"^staleness\.repair_prompt: expected none with policy regenerate, .* shows the stale",
+        ),
+        (
+            "reflective",
+            {"repair_prompt": TEMPLATE, "repair_batch": 2},
+            r"^staleness\.repair_batch: expected 1 with a repair_prompt of your own, .* found 2\.",
+        ),
+    ],
+)
+def test_settings_of_repair_that_would_be_ignored_are_refused(
+    policy: str, staleness: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check(budget=Budget(metric_calls=26), policy=policy, staleness=staleness)
+
+
+@pytest.mark.parametrize(
+    ("policy", "staleness"),
+    [
+        ("full", {"repair_batch": 4}),
+        ("regenerate", {"history": "shuffled", "when": "always"}),
+        ("reflective", {"repair_batch": 4, "history": "none", "when": "always"}),
+    ],
+)
+def test_settings_of_repair_that_go_together_pass(policy: str, staleness: dict[str, Any]) -> None:
+    check(budget=Budget(metric_calls=26), policy=policy, staleness=staleness)
+
+
 def test_roles_that_only_other_runs_ask_and_those_of_user_code_are_left_alone() -> None:
     unused = {"repair": (Model("r"),), "judge": (Model("r"),)}
     check(budget=Budget(metric_calls=99), models=unused, model=Model("m"))

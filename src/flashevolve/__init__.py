@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flashevolve._version import __version__
 
 if TYPE_CHECKING:
+    from flashevolve.algorithms.combee import Combee
     from flashevolve.algorithms.gepa import GEPA
     from flashevolve.artifact import Artifact
     from flashevolve.config import Budget, Model, Price
@@ -29,6 +30,7 @@ __all__ = [  # noqa: RUF022  # reading order
     "Model",
     "Price",
     "GEPA",
+    "Combee",
     "Artifact",
     "Outcome",
     "Usage",
@@ -47,6 +49,7 @@ _HOME = {
     "Model": "config",
     "Price": "config",
     "GEPA": "algorithms.gepa",
+    "Combee": "algorithms.combee",
     "Artifact": "artifact",
     "Outcome": "outcome",
     "Usage": "outcome",

@@ -1,14 +1,18 @@
 """Candidate: an artifact in the pool.
 
 Candidates are never edited: a pool replaces one by a changed copy. `scores` is keyed by example id,
-never by position, so nothing depends on the order in which examples were evaluated.
+never by position, so nothing depends on the order in which examples were evaluated. A speculative
+candidate has only some of its scores; `best` and results know confirmed ones alone.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Literal
 
 from flashevolve.artifact import Artifact
+
+Status = Literal["speculative", "confirmed", "retracted", "evicted"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +28,11 @@ class Candidate:
     """Validation example id -> score."""
     ticket: int = 0
     """The item whose commit admitted it."""
+    status: Status = "confirmed"
+    """Speculative = its sweep goes on; retracted = it keeps its id and has no standing."""
+    reference: int | None = None
+    """The best confirmed candidate when this one was inserted as speculative, which it has to
+    beat; None = it never was."""
 
     @property
     def mean(self) -> float:

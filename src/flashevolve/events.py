@@ -16,6 +16,7 @@ SCHEMA_VERSION = 1
 """Of events and tables together; a store of an older version opens, a newer one is refused."""
 
 Json = Mapping[str, Any]
+SpeculationStep = Literal["inserted", "confirmed", "demoted", "retracted"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,6 +88,8 @@ class StageTaken:
     """1 for the first time that this item is in this stage."""
     metric_calls: int = 0
     proposals: int = 0
+    n_sweeps: int | None = None
+    """Full sweeps that the order of its examples follows from; None = they keep their own."""
     kind: Literal["stage_taken"] = "stage_taken"
 
 
@@ -104,7 +107,35 @@ class StageEnded:
     metric_calls: int = 0
     proposals: int = 0
     counts: str | None = None
+    n_counted: int = 1
+    """By how much the counter rises: the candidates that the item stood for."""
+    tail: int | None = None
+    """Metric calls that stay reserved for what goes on after the stage's release, until the
+    matching `TailEnded`; None = nothing goes on."""
     kind: Literal["stage_ended"] = "stage_ended"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TailEnded:
+    """What went on after a release is over, or was cut; what it did not spend is refunded."""
+
+    ticket: int
+    stage: str
+    visit: int
+    metric_calls: int
+    kind: Literal["tail_ended"] = "tail_ended"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemRecalled:
+    """A queued item whose parent missed its confirmation is sent to be repaired."""
+
+    ticket: int
+    stage: str
+    """Where it was queued, and goes after a repair that accepts it."""
+    to: str
+    reason: str
+    kind: Literal["item_recalled"] = "item_recalled"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +147,8 @@ class GapChecked:
     verdict: Literal["continue", "discard", "repair"]
     to: str | None
     """Where the item was going, and goes after a repair that accepts it; None = to commit."""
+    tainted: bool = False
+    """Whether a candidate that it comes from missed its confirmation; then that decides."""
     kind: Literal["gap_checked"] = "gap_checked"
 
 
@@ -146,6 +179,12 @@ class PoolChanged:
     scopes: list[str]
     text: str
     marks: list[str]
+    speculation: SpeculationStep | None = None
+    """What it means to the item's speculative candidate; None = it has none."""
+    missed: int | None = None
+    """A speculative candidate that missed its confirmation."""
+    tainted: list[int] = field(default_factory=list)
+    """Items in flight that come from it."""
     kind: Literal["pool_changed"] = "pool_changed"
 
 
@@ -157,6 +196,8 @@ class ItemEnded:
     outcome: ItemOutcome
     reason: str
     stage: str | None
+    ops: list[Json] = field(default_factory=list)
+    """Pool operations that keep what the algorithm learnt from the end; they bump no version."""
     kind: Literal["item_ended"] = "item_ended"
 
 
@@ -290,6 +331,8 @@ Event = (
     | ItemSelected
     | StageTaken
     | StageEnded
+    | TailEnded
+    | ItemRecalled
     | GapChecked
     | ItemRepaired
     | PoolChanged

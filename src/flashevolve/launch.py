@@ -35,6 +35,7 @@ def settings_from(
     limits: Mapping[str, Any] | None = None,
     staleness: Mapping[str, Any] | None = None,
     control: Mapping[str, Any] | None = None,
+    speculation: Mapping[str, Any] | None = None,
     input: str = "input",
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
@@ -61,6 +62,7 @@ def settings_from(
         "limits": {"concurrency": concurrency, **(limits or {})},
         "staleness": dict(staleness or {}),
         "control": dict(control or {}),
+        "speculation": dict(speculation or {}),
         "simulation": {} if world is None else {"world": str(Path(world).absolute())},
         "run": {} if run_dir is None else {"dir": str(Path(run_dir).absolute())},
     }
@@ -164,7 +166,8 @@ def optimize(
         score: `score(example, output[, ctx]) -> float | (float, feedback) | Outcome`, sync or
             async; a judging model is asked by `ctx.chat`.
         algorithm: `fe.GEPA(...)`, or a name.
-        policy: what to do with stale steps: "reflective", "guarded" or "full".
+        policy: what to do with stale steps: "reflective", "guarded" or "full"; "regenerate" is a
+            control, to be compared with.
         schedule: "async", or "sync" for one step at a time.
         budget: `fe.Budget(metric_calls=..., usd=...)`; at least one limit.
         models: role -> name or `fe.Model`; `{"default": ...}` or a single one serves all roles.
@@ -174,8 +177,9 @@ def optimize(
         id_field: field of an example that names it.
         options: `input`, `failure_score`, `perfect_score`, `metered`; `replicas`, the times that
             each example of validation and test is run; `world`, a file with a simulated world of
-            your own; and the configuration's tables `limits`, `staleness` and `control`, such as
-            `{"threads": 8}`, `{"delta_max": 4}` and `{"mode": "fixed"}`.
+            your own; and the configuration's tables `limits`, `staleness`, `control` and
+            `speculation`, such as `{"threads": 8}`, `{"delta_max": 4}`, `{"mode": "fixed"}` and
+            `{"evaluate": 0.25}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.

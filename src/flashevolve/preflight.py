@@ -23,6 +23,7 @@ from flashevolve.errors import ConfigError, DataError, nearest
 from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.roles import KNOWN_ROLES
+from flashevolve.policies.staleness import ASKING
 from flashevolve.task import SPLITS, ChecksExamples, Example, ScoreFunction
 
 PriceOf = Callable[[Model], Price | None]
@@ -49,6 +50,7 @@ def preflight(
     if settings.task.run is None and not own_run:
         check_roles(settings.models, roles)
     models = {role: settings.role(role) for role in sorted(roles)}
+    check_staleness(settings)
     check_budget(settings.budget)
     check_minimum(settings.budget, minimum, settings.task.replicas)
     check_prices(settings.budget, models, price_of)
@@ -78,6 +80,30 @@ def check_roles(configured: Iterable[str], asked: Iterable[str]) -> None:
                 f"models.{role}: expected a role that this run asks, one of "
                 f"{', '.join(dict.fromkeys(known))}.{nearest(role, known)} Rename or remove it"
             )
+
+
+def check_staleness(settings: Settings) -> None:
+    """Refuses settings of repair that the policy would ignore: a comparison would be of nothing."""
+    policy, staleness = settings.policy, settings.staleness
+    given = {"history": staleness.history != "full", "when": staleness.when != "stale"}
+    for name in (name for name, is_set in given.items() if is_set and policy not in ASKING):
+        raise ConfigError(
+            f"staleness.{name}: expected policy reflective or regenerate, which ask a model, found "
+            f"{policy}. Set --policy reflective, or remove it"
+        )
+    template = staleness.repair_prompt is not None
+    if policy == "regenerate" and (template or staleness.repair_batch > 1):
+        name = "repair_prompt" if template else "repair_batch"
+        why = "shows the stale text" if template else "asks about several stale texts at once"
+        raise ConfigError(
+            f"staleness.{name}: expected none with policy regenerate, which withholds the stale "
+            f"text, found one that {why}. Remove it, or set --policy reflective"
+        )
+    if template and staleness.repair_batch > 1:
+        raise ConfigError(
+            f"staleness.repair_batch: expected 1 with a repair_prompt of your own, which asks "
+            f"about one text, found {staleness.repair_batch}. Remove one of the two"
+        )
 
 
 def check_budget(budget: Budget) -> None:
@@ -115,7 +141,7 @@ def check_control(settings: Settings, stages: Iterable[str]) -> None:
             f"control.k_min: expected at most {of} = {k_max}, found {control.k_min}. "
             f"Lower control.k_min, or raise {'control.k_max' if control.k_max else of}"
         )
-    known = [*stages, *([REPAIR] if settings.policy == "reflective" else [])]
+    known = [*stages, *([REPAIR] if settings.policy in ASKING else [])]
     for stage, workers in control.workers.items():
         if stage not in known:
             raise ConfigError(

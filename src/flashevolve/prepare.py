@@ -31,7 +31,8 @@ from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
 from flashevolve.policies.control import Control
-from flashevolve.policies.staleness import Staleness
+from flashevolve.policies.speculation import Speculation
+from flashevolve.policies.staleness import ASKING, Staleness
 from flashevolve.preflight import check_artifact, check_control, preflight
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 
@@ -90,6 +91,8 @@ class Prepared:
             options=self._options(),
             history_tokens=settings.staleness.history_tokens,
             repair_prompt=settings.staleness.repair_prompt,
+            repair_batch=settings.staleness.repair_batch,
+            history=settings.staleness.history,
             gap_rule=settings.staleness.gap,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
@@ -111,18 +114,26 @@ class Prepared:
             return None
         return partial(self.world.latency_s, workload)
 
+    def _speculation(self) -> Speculation:
+        given = self.settings.speculation
+        perfect = self.settings.task.perfect_score
+        return Speculation(**given.model_dump(), perfect_score=perfect)
+
     def _options(self) -> Options:
         settings = self.settings
         limits = settings.limits
         # One step in flight is the sync schedule: a barrier per stage, and nothing ever stale.
         sync = settings.schedule == "sync"
-        staleness = Staleness(settings.policy, settings.delta_max, settings.staleness.gap)
+        staleness = Staleness(
+            settings.policy, settings.delta_max, settings.staleness.gap, settings.staleness.when
+        )
         return Options(
             in_flight=1 if sync else limits.max_in_flight,
             workers=1 if sync else limits.max_workers,
             queue=1 if sync else limits.queue_items,
             control=Control() if sync else control_of(settings),
             staleness=staleness,
+            speculation=self._speculation(),
             rng_seed=settings.seed,
             deadline_s=settings.budget.seconds,
             grace_s=settings.budget.grace_s,
@@ -240,7 +251,8 @@ def _check(
     if asks:
         # User code may ask any role: what its models cost must be known as well.
         roles |= settings.models.keys() | ({"task"} if settings.model else set())
-    if settings.policy == "reflective" and settings.schedule == "async":
+    never_stale = settings.schedule == "sync" and settings.staleness.when == "stale"
+    if settings.policy in ASKING and not never_stale:
         roles.add("repair")
     preflight(
         settings,

@@ -22,7 +22,10 @@ def test_a_built_in_algorithm_has_a_short_name(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gepaa", r"^algorithm: expected one of gepa, or module:Class, .* Did you mean 'gepa'\?$"),
+        (
+            "gepaa",
+            r"^algorithm: expected one of gepa, combee, .* Did you mean 'gepa'\?$",
+        ),
         ("json:dumps", r"expected json:dumps to be a class with a method workflow\(setup\), found"),
         ("fe_absent:X", r"^algorithm: no module 'fe_absent'"),
     ],

@@ -16,7 +16,7 @@ def test_every_table_of_the_settings_is_described() -> None:
 
 
 def test_type_default_and_help_are_in_the_words_of_a_user() -> None:
-    assert KEYS["policy"].type == "reflective | guarded | full"
+    assert KEYS["policy"].type == "reflective | guarded | full | regenerate"
     assert (KEYS["budget.usd"].type, KEYS["budget.usd"].default) == ("float", "")
     assert (KEYS["task.fields"].type, KEYS["task.answer"].default) == ("list", '"answer"')
     assert KEYS["data.split"].default == "[0.5, 0.25, 0.25]"

@@ -30,7 +30,10 @@ def resolved(tree: dict[str, Any], base: Path | str = ".") -> Any:
             r"run\.toml: budget\.usd: expected a number greater than 0, found -1$",
         ),
         ({"budget": {"usdd": 1}}, r"run\.toml: budget\.usdd: unknown key\. Did you mean 'usd'\?"),
-        ({"policy": "nice"}, r"policy: expected 'reflective', 'guarded' or 'full', found 'nice'$"),
+        (
+            {"policy": "nice"},
+            r"policy: expected 'reflective', 'guarded', 'full' or 'regenerate', found 'nice'$",
+        ),
         ({"seed": 1.5}, r"run\.toml: seed: expected a whole number, found 1\.5$"),
         ({"options": {}}, r"run\.toml: options: unknown key"),
         ({"beam": {"widht": 2}}, r"run\.toml: beam\.widht: unknown key\. Did you mean 'width'\?"),

@@ -150,7 +150,7 @@ def test_a_resume_goes_on_with_the_workers_that_were_found(mode: Mode) -> None:
     resumed = bench()
     resumed.store = MemoryStore(whole.store.records[:cut])
     resumed.store.boundaries = [b for b in whole.store.boundaries if b <= cut]
-    before = resumed.folded().workers
+    before = resumed.folded().staffing.workers
     assert before
     resumed.run()
     audit(resumed).check(resumed.store.records)
@@ -163,24 +163,23 @@ def test_a_resume_goes_on_with_the_workers_that_were_found(mode: Mode) -> None:
 def test_changes_survive_a_snapshot_and_are_forgotten_under_other_settings() -> None:
     bench = chain(1, 1, 9, workers=4, queue=99, in_flight=60, control=control("paper"))
     state = bench.run()
-    assert state.workers
+    assert state.staffing.workers
     data = state.dump(lambda payload: {})
     again = RunState.load(data, state.pool, {}, lambda data: data)
-    assert (again.workers, again.written) == (state.workers, state.written)
+    assert again.staffing == state.staffing
     record = replace(bench.store.records[-1], event=ev.RunResumed(changes={}, orphans=[]))
     again.apply(record)
-    assert again.workers == state.workers
+    assert again.staffing.workers == state.staffing.workers
     changes = {"control": {"mode": "fixed"}}
     again.apply(replace(record, event=ev.RunResumed(changes=changes, orphans=[])))
-    assert again.workers == {}
+    assert again.staffing.workers == {}
 
 
 def test_a_snapshot_of_an_older_version_loads() -> None:
     state = chain(1, n=3).run()
     data = state.dump(lambda payload: {})
-    for key in ("workers", "written", "given_limits"):
-        del data[key]
-    assert RunState.load(data, state.pool, {}, lambda data: data).workers == {}
+    del data["staffing"]
+    assert RunState.load(data, state.pool, {}, lambda data: data).staffing.workers == {}
 
 
 @pytest.mark.parametrize("mode", MOVING)

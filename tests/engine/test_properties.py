@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from flashevolve.errors import RunStopped, TaskError
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.control import Control
+from flashevolve.policies.staleness import History, Policy
 from tests.fakes import time_travel
 from tests.fakes.anything import (
     ANYTHING_SEED,
@@ -109,12 +110,17 @@ CONTROLS = st.sampled_from(
 @st.composite
 def benches(draw: st.DrawFn) -> Bench:
     shape = draw(shapes())
-    policies = st.sampled_from(["full", "guarded", "reflective"])
+    policies: list[Policy] = ["full", "guarded", "reflective", "regenerate"]
+    histories: list[History] = ["full", "full", "none", "shuffled"]
     stops = st.lists(st.floats(0.0, 20.0), max_size=2).map(tuple)
     width = draw(st.sampled_from([0.1, 1.0, 2.0]))
+    policy = draw(st.sampled_from(policies))
     return Bench(
         lambda setup: Anything(shape, setup),
-        policy=draw(policies),  # type: ignore[arg-type]
+        policy=policy,
+        repair_batch=draw(st.sampled_from([1, 2, 4])) if policy == "reflective" else 1,
+        when=draw(rarely("always", "stale")),
+        history=draw(st.sampled_from(histories)),
         delta_max=draw(st.integers(0, 3)),
         in_flight=draw(st.sampled_from([1, 2, 5, 8])),
         workers=draw(st.integers(1, 4)),

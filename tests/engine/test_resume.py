@@ -21,7 +21,7 @@ from tests.fakes.runs import Bench
 from tests.fakes.workflows import WORKFLOWS, Deltas, HeadWorkflow, Note, Reduction
 from tests.fakes.writer import MemoryStore
 
-POLICIES: tuple[Policy, ...] = ("full", "guarded", "reflective")
+POLICIES: tuple[Policy, ...] = ("full", "guarded", "reflective", "regenerate")
 CASES = [pytest.param(w, p, id=f"{w.name}-{p}") for w in WORKFLOWS for p in POLICIES]
 ANSWERED = {"ok", "refused", "truncated", "empty"}
 N_ITEMS = 4

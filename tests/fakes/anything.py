@@ -21,6 +21,7 @@ from flashevolve.llm.messages import Request, user
 from flashevolve.pools.head import HeadPool
 from flashevolve.pools.pool import Pool
 from flashevolve.task import Example
+from tests.fakes.runs import NUMBERS
 
 COMPONENTS = ("c0", "c1", "c2")
 ANYTHING_SEED = Artifact({name: name for name in COMPONENTS})
@@ -220,11 +221,20 @@ class AnyModel:
         if coin.random() < self.shape.failing:
             return self._error(coin)
         if len(request.messages) == 1 and "Choose one verdict" in asked:
-            component = coin.choice(COMPONENTS)
-            patch = f'"components": {{"{component}": "patched {coin.randrange(1000)}"}}'
-            kind = coin.choice(["accept", "discard", "patch", "perhaps"])
-            return f'{{"verdict": "{kind}", "reason": "so", {patch}}}'
+            if numbers := NUMBERS.findall(asked):
+                told = [n for n in numbers if coin.random() < 0.8]
+                verdicts = ", ".join(f'"{n}": {self._verdict(coin)}' for n in told)
+                return f'{{"verdicts": {{{verdicts}}}}}'
+            return self._verdict(coin)
+        if len(request.messages) == 1 and '"components"' in asked:
+            return self._verdict(coin)
         return f"{coin.randrange(10**6)}"
+
+    def _verdict(self, coin: Random) -> str:
+        component = coin.choice(COMPONENTS)
+        patch = f'"components": {{"{component}": "patched {coin.randrange(1000)}"}}'
+        kind = coin.choice(["accept", "discard", "patch", "perhaps"])
+        return f'{{"verdict": "{kind}", "reason": "so", {patch}}}'
 
     def _error(self, coin: Random) -> LLMError:
         unlike = f"number {coin.randrange(4)}"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from flashevolve import events as ev
+from flashevolve.policies.staleness import ASKING
 from tests.fakes.runs import Bench
 
 
@@ -17,7 +18,7 @@ class Audit:
         self.bench = bench
         self.order = list(stages)
         self.gate = gate
-        if bench.policy == "reflective":
+        if bench.policy in ASKING:
             self.order.insert(self.order.index(gate) + 1, "repair")
         start = bench.control.start
         self.workers = {stage: start(stage, bench.workers) for stage in self.order}
@@ -132,10 +133,13 @@ class Audit:
     def _gap(self, event: ev.GapChecked, after: Sequence[ev.Event]) -> None:
         gap = self._missed(event.ticket, self.reads[event.ticket])
         assert event.gap == gap
-        if gap == 0 or event.ticket in self.repaired or self.bench.policy == "full":
+        asks = self.bench.policy in ASKING and (gap > 0 or self.bench.when == "always")
+        if event.ticket in self.repaired or self.bench.policy == "full":
             expected = "continue"
         elif self.bench.policy == "guarded":
             expected = "continue" if gap <= self.bench.delta_max else "discard"
+        elif not asks:
+            expected = "continue"
         else:
             expected = "repair"
         assert event.verdict == expected

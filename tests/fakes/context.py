@@ -71,7 +71,11 @@ class FakeContext:
         return Reply(text=self.answer(messages))
 
     async def map(
-        self, function: Callable[[str, "FakeContext"], Awaitable[T]], keys: Iterable[str]
+        self,
+        function: Callable[[str, "FakeContext"], Awaitable[T]],
+        keys: Iterable[str],
+        *,
+        release: float | None = None,
     ) -> dict[str, T]:
         return {key: await function(key, self) for key in keys}
 

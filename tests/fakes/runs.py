@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -22,7 +23,8 @@ from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.control import Control
-from flashevolve.policies.staleness import Policy, Staleness
+from flashevolve.policies.speculation import OFF, Speculation
+from flashevolve.policies.staleness import History, Policy, Staleness, When
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.task import Example, RunFunction, ScoreFunction, Task
 from tests.fakes.model import ScriptedModel
@@ -36,20 +38,30 @@ def echo(request: Request, rng: Random) -> str | LLMError:
     """Answers with what was asked, and a draw; verdicts where a verdict is asked."""
     asked = request.messages[-1].text
     if "Choose one verdict" in asked:
-        return rng.choice(
-            [
-                '{"verdict": "accept", "reason": "new"}',
-                '{"verdict": "discard", "reason": "old"}',
-                json.dumps(
-                    {
-                        "verdict": "patch",
-                        "reason": "both",
-                        "components": {"text": f"patched {rng.randrange(10**9)}"},
-                    }
-                ),
-            ]
-        )
+        numbers = NUMBERS.findall(asked)
+        if not numbers:
+            return json.dumps(verdict(rng, "text"))
+        found = {number: verdict(rng, "text") for number in numbers}
+        return json.dumps({"verdicts": found})
+    if '"components"' in asked:
+        return json.dumps({"components": {"text": f"anew {rng.randrange(10**9)}"}})
     return f"{asked[:40]} {rng.randrange(1000)}"
+
+
+NUMBERS = re.compile(r"^## Stale text (\d+)$", re.MULTILINE)
+"""Of the texts that one call is asked about."""
+
+
+def verdict(rng: Random, component: str) -> dict[str, Any]:
+    """Returns one of the three verdicts."""
+    patched = {"components": {component: f"patched {rng.randrange(10**9)}"}}
+    return rng.choice(
+        [
+            {"verdict": "accept", "reason": "new"},
+            {"verdict": "discard", "reason": "old"},
+            {"verdict": "patch", "reason": "both", **patched},
+        ]
+    )
 
 
 def examples(split: str, n: int) -> list[Example]:
@@ -67,6 +79,9 @@ class Bench:
     workflow: Callable[[Setup], Workflow[Any]]
     policy: Policy = "full"
     delta_max: int = 2
+    when: When = "stale"
+    history: History = "full"
+    repair_batch: int = 1
     in_flight: int = 8
     workers: int = 4
     queue: int = 2
@@ -88,6 +103,7 @@ class Bench:
     retry: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_attempts=3))
     before: Callable[[Session], None] = field(default=lambda session: None)
     perfect_score: float = 1.0
+    speculation: Speculation = OFF
     stops_s: tuple[float, ...] = ()
     """When `stop()` is called, in virtual seconds since the process began."""
     drive: Callable[[Coroutine[Any, Any, str]], str] = run_virtual
@@ -140,12 +156,15 @@ class Bench:
                 workers=self.workers,
                 queue=self.queue,
                 control=self.control,
-                staleness=Staleness(self.policy, self.delta_max),
+                staleness=Staleness(self.policy, self.delta_max, when=self.when),
                 rng_seed=self.run_seed,
                 deadline_s=self.deadline_s,
                 grace_s=self.grace_s,
+                speculation=self.speculation,
             ),
             history_tokens=500,
+            repair_batch=self.repair_batch,
+            history=self.history,
             gap_rule="scoped",
             max_threads=self.concurrency,
             max_parallel=self.concurrency,
@@ -157,7 +176,7 @@ class Bench:
                 schedule="async",
                 rng_seed=self.run_seed,
                 artifact=self.seed.to_json(),
-                config={},
+                config={"staleness": {"history": self.history, "when": self.when}},
                 data={},
                 pool="",
                 stages=[stage.name for stage in workflow.stages],

@@ -3,7 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.engine.item import Item
-from flashevolve.policies.staleness import GapRule, Policy, Staleness, Update, updates_since
+from flashevolve.policies.staleness import (
+    ASKING,
+    GapRule,
+    Policy,
+    Staleness,
+    Update,
+    capped,
+    updates_since,
+)
 
 POOL = ("pool",)
 
@@ -39,13 +47,19 @@ def test_selected_after_the_commit_is_not_stale_and_asks_nobody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "expected"), [("full", "continue"), ("guarded", "discard"), ("reflective", "repair")]
+    ("policy", "expected"),
+    [
+        ("full", "continue"),
+        ("guarded", "discard"),
+        ("reflective", "repair"),
+        ("regenerate", "repair"),
+    ],
 )
 def test_what_each_policy_says_of_a_large_gap(policy: Policy, expected: str) -> None:
     assert Staleness(policy, 3).verdict(100, 0) == expected
 
 
-@pytest.mark.parametrize("policy", ["full", "guarded", "reflective"])
+@pytest.mark.parametrize("policy", ["full", "guarded", *ASKING])
 def test_what_was_repaired_once_continues_whatever_its_gap(policy: Policy) -> None:
     assert Staleness(policy, 0).verdict(100, 1) == "continue"
 
@@ -74,3 +88,36 @@ def test_the_gap_is_what_a_plain_count_gives(
     found = updates_since(updates, version, reads, rule)
     plain = [u for u in updates if u.version > version and (all_count or set(u.scopes) & {*reads})]
     assert found == plain
+
+
+def test_regenerate_asks_about_the_same_items_as_reflective() -> None:
+    for gap in range(4):
+        for repairs in (0, 1):
+            asked = [Staleness(p, 1).verdict(gap, repairs) for p in ASKING]
+            assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("policy", ASKING)
+def test_always_asks_about_what_is_not_stale_and_never_twice(policy: Policy) -> None:
+    always = Staleness(policy, 0, when="always")
+    assert [always.verdict(0, 0), always.verdict(0, 1)] == ["repair", "continue"]
+
+
+@pytest.mark.parametrize("policy", ["full", "guarded"])
+def test_policies_that_ask_nobody_never_do(policy: Policy) -> None:
+    assert Staleness(policy, 0, when="always").verdict(0, 0) == "continue"
+    assert not Staleness(policy, 0).asks
+
+
+@given(st.lists(st.text(max_size=9), max_size=9), st.integers(0, 40))
+def test_the_newest_updates_that_fit_are_kept_and_the_newest_always(
+    texts: list[str], room_bytes: int
+) -> None:
+    updates = [Update(v, POOL, text) for v, text in enumerate(texts, 1)]
+    kept = capped(updates, room_bytes)
+    assert kept == updates[len(updates) - len(kept) :]
+    assert bool(kept) == bool(updates)
+    sizes = [len(update.text.encode()) for update in kept]
+    assert len(kept) <= 1 or sum(sizes) <= room_bytes
+    if len(kept) < len(updates):
+        assert sum(sizes) + len(updates[-len(kept) - 1].text.encode()) > room_bytes

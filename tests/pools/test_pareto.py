@@ -80,7 +80,7 @@ def test_named_state_is_replaced_key_by_key_and_the_version_is_the_callers() -> 
 
 
 def test_an_unknown_operation_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected a pool operation 'insert' or 'set', got 'move'"):
+    with pytest.raises(ValueError, match="'confirm', 'retract' or 'set', got 'move'"):
         ParetoPool().apply([{"op": "move"}], version=1)
 
 

@@ -20,11 +20,12 @@ def next_minibatch(
     """Returns the next `size` ids and the operations that move the sampler past them.
 
     At the end of an epoch it takes one shuffle from `rng`. Where padding repeats an id within a
-    minibatch, it is in it twice.
+    minibatch, it is in it twice. A rest that is smaller than `size`, as after a change of size,
+    is left out of its epoch.
     """
     order, position = state.get(ORDER, []), state.get(POSITION, 0)
     ops: Ops = ()
-    if position >= len(order):
+    if position + size > len(order):
         order, position = epoch_order(train_ids, size, rng), 0
         ops = (put(ORDER, order),)
     end = position + size

@@ -1,7 +1,7 @@
 """Records: what an artifact did on some examples, as Markdown for a reflecting model."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flashevolve.outcome import Outcome
@@ -20,14 +20,12 @@ def records(
     all. What only the metric reads reaches the model through feedback or not at all. Long values
     lose their middle, visibly.
     """
-    return "\n\n".join(
-        _record(place, example, outcomes[example.id], shown)
-        for place, example in enumerate(examples, start=1)
-    )
+    return numbered(record(example, outcomes[example.id], shown) for example in examples)
 
 
-def _record(place: int, example: Example, outcome: Outcome, shown: str | None) -> str:
-    parts = [f"# Example {place}", "## Input"]
+def record(example: Example, outcome: Outcome, shown: str | None = None) -> str:
+    """Returns what `records` says about one example, without its heading."""
+    parts = ["## Input"]
     if shown is not None:
         parts.append(_text(example[shown]))
     else:
@@ -37,6 +35,11 @@ def _record(place: int, example: Example, outcome: Outcome, shown: str | None) -
     parts.append(f"## Output\n{_text(outcome.output)}")
     parts.append(f"## Feedback\nScore: {outcome.score:g}\n{outcome.feedback}".rstrip())
     return "\n".join(parts)
+
+
+def numbered(found: Iterable[str]) -> str:
+    """Returns records below each other, each under a heading with its number from 1."""
+    return "\n\n".join(f"# Example {place}\n{one}" for place, one in enumerate(found, start=1))
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,10 @@ from pathlib import Path
 from flashevolve.data.imports import load_object
 from flashevolve.errors import ConfigError, nearest
 
-ALGORITHMS = {"gepa": "flashevolve.algorithms.gepa.config:GEPA"}
+ALGORITHMS = {
+    "gepa": "flashevolve.algorithms.gepa.config:GEPA",
+    "combee": "flashevolve.algorithms.combee.config:Combee",
+}
 """Name in a configuration -> `module:Class`."""
 
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "diff": ("diff", "Show what changed from the seed to the best, or between two runs."),
     "events": ("events", "Print a run's events, one JSON object a line."),
     "config": ("config_cmd", "List the keys of the configuration."),
+    "bench": ("bench", "Repeat a comparison: simulated, or on a real endpoint."),
     "sim": ("sim", "Serve the simulated model over HTTP, for clients of any kind."),
     "doctor": ("doctor", "Check this machine and, given a configuration, its endpoints."),
 }

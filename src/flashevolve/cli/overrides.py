@@ -29,7 +29,12 @@ class Shortcut(NamedTuple):
 
 SHORTCUTS = (
     Shortcut("algorithm", "algorithm", "NAME", "What evolves it: gepa, or module:Class."),
-    Shortcut("policy", "policy", "NAME", "For stale steps: reflective, guarded or full."),
+    Shortcut(
+        "policy",
+        "policy",
+        "NAME",
+        "For stale steps: reflective, guarded, full, or the control regenerate.",
+    ),
     Shortcut("schedule", "schedule", "NAME", "async, or sync for one step at a time."),
     Shortcut("model", "model.name", "NAME", "Such as openai/gpt-4o-mini or sim/h100-qwen3-8b."),
     Shortcut("budget", "budget.metric_calls", "N", "Evaluations of one example, at most.", False),

@@ -131,7 +131,7 @@ def _models(started: ev.RunStarted) -> str:
 
 def _config(started: ev.RunStarted) -> dict[str, Any]:
     config = started.config
-    keys = ("budget", "limits", "staleness", started.algorithm)
+    keys = ("budget", "limits", "staleness", "speculation", started.algorithm)
     tables = {key: config[key] for key in keys if isinstance(config.get(key), dict)}
     return {
         "algorithm": started.algorithm,

@@ -21,7 +21,17 @@ FREE_MODEL_KEYS = (
 )
 FREE_DATA_KEYS = ("train", "val", "test", "path")
 
-ADDED_LATER: Mapping[tuple[str, ...], Any] = {("task", "replicas"): 1}
+ADDED_LATER: Mapping[tuple[str, ...], Any] = {
+    ("task", "replicas"): 1,
+    ("staleness", "repair_batch"): 1,
+    ("staleness", "history"): "full",
+    ("staleness", "when"): "stale",
+    ("speculation", "rollout"): 1.0,
+    ("speculation", "evaluate"): 1.0,
+    ("speculation", "confirm"): "demote",
+    ("speculation", "reorder"): "discriminative",
+    ("speculation", "window"): 3,
+}
 """Keys that a run of an older version did not record, each with the value that it had."""
 
 

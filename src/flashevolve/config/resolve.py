@@ -25,7 +25,7 @@ PATHS = {
     "simulation": ("world",),
 }
 """Keys that hold paths, which the file's directory or, from the command line, ours completes."""
-TEMPLATES = {"staleness": "repair_prompt", "gepa": "reflect"}
+TEMPLATES = {"staleness": "repair_prompt", "gepa": "reflect", "combee": "reflect"}
 """Keys that hold a template or, where there is no placeholder in them, the path of one."""
 
 

@@ -312,6 +312,37 @@ class Staleness(Table):
     repair_prompt: Annotated[str | None, AfterValidator(_repair_template)] = None
     """The repair prompt: a template, or the path of one. It must hold {{stale}}, {{current}} and
     {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
+    repair_batch: Count = 1
+    """Most stale steps that one call of policy reflective judges: above 1 they gather while a call
+    is under way."""
+    history: Literal["full", "none", "shuffled"] = "full"
+    """Which updates the repairing model is shown; none (no updates) and shuffled (as many of other
+    times) are controls, to be compared with."""
+    when: Literal["stale", "always"] = "stale"
+    """Which steps past the gate the repairing model is asked about; always (those that are not
+    stale too, also under schedule sync) is a control, to be compared with."""
+
+
+Fraction = Annotated[float, Strict(), Gt(0), Le(1)]
+
+
+class SpeculationSettings(Table):
+    """Which stages go on before all their requests are done; 1 = none."""
+
+    rollout: Fraction = 1.0
+    """Fraction of a rollout's examples after which its step goes on, above 0 and up to 1."""
+    evaluate: Fraction = 1.0
+    """Fraction of a full evaluation after which a candidate that is ahead so far may be built on,
+    above 0 and up to 1."""
+    confirm: Literal["demote", "mean"] = "demote"
+    """What becomes of a candidate that is not ahead in the end: admitted as any other (demote), or
+    removed (mean)."""
+    reorder: Literal["discriminative", "literal", "none"] = "discriminative"
+    """Which examples an evaluation runs first: those on which candidates differ, those not solved
+    lately, or the first in the file."""
+    window: Count = 3
+    """For reorder literal: evaluations in a row that must have solved an example for it to go to
+    the end."""
 
 
 class SimulationSettings(Table):
@@ -341,8 +372,9 @@ class Settings(Table):
     """A built-in algorithm, or module:Class; the table of its name holds its own settings."""
     options: Any = None
     """The algorithm's validated settings: an instance of its class, with `workflow(setup)`."""
-    policy: Literal["reflective", "guarded", "full"] = "reflective"
-    """What to do with stale steps: repair them, discard them, or let them pass."""
+    policy: Literal["reflective", "guarded", "full", "regenerate"] = "reflective"
+    """What to do with stale steps: repair them, discard them, or let them pass; regenerate is a
+    control, to be compared with: the call of reflective, with the stale text withheld."""
     schedule: Literal["async", "sync"] = "async"
     """Whether many steps are in flight at once, or one."""
     seed: Annotated[int, Strict()] = 0
@@ -357,6 +389,7 @@ class Settings(Table):
     limits: Limits = Field(default_factory=Limits)
     control: ControlSettings = Field(default_factory=ControlSettings)
     staleness: Staleness = Field(default_factory=Staleness)
+    speculation: SpeculationSettings = Field(default_factory=SpeculationSettings)
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 

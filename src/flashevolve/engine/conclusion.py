@@ -2,7 +2,8 @@
 
 Where an item goes next, what its gap means, whether it is committed and how it ends is decided here
 and recorded in one breath. Invariants: an item ends exactly once; a stage changes nothing of it but
-its payload; the gap is checked once, on leaving the gate; what follows is the policy's verdict.
+its payload; the gap is checked once, on leaving the gate; what follows is the policy's verdict;
+what an item's stage left going on ends with the item.
 """
 
 from collections.abc import Mapping
@@ -17,11 +18,15 @@ from flashevolve.engine.evaluation import FreshKey
 from flashevolve.engine.graph import COMMIT, REPAIR, Graph
 from flashevolve.engine.item import End, Goto, Item, ItemOutcome
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.record import Counts
 from flashevolve.engine.repair import Verdict
-from flashevolve.engine.state import Codec
+from flashevolve.engine.speculation import Speculator
+from flashevolve.engine.state import Codec, InFlight
+from flashevolve.engine.tails import Tails
 from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.llm.calls import Journal
+from flashevolve.policies.speculation import Speculation, tainted_verdict
 from flashevolve.policies.staleness import Staleness, updates_since
 
 Journals = Mapping[int, tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]]
@@ -35,10 +40,12 @@ class Conclusion:
         workflow: Workflow[Any],
         graph: Graph,
         staleness: Staleness,
+        speculation: Speculation,
         log: EventLog,
         board: Board,
         encode: Codec,
         journals: Journals,
+        tails: Tails,
     ) -> None:
         self._workflow = workflow
         self._graph = graph
@@ -48,6 +55,8 @@ class Conclusion:
         self._board = board
         self._encode = encode
         self._journals = dict(journals)
+        self.speculator = Speculator(workflow, speculation, log)
+        self._tails = tails
 
     def journal_of(self, ticket: int) -> tuple[Journal, Mapping[FreshKey, ev.OutcomeRecorded]]:
         """Returns what earlier processes recorded for an item that is in flight."""
@@ -59,7 +68,7 @@ class Conclusion:
             case Verdict():
                 self._after_repair(item, visit, result)
             case End(outcome, reason):
-                counts = stage.counts if outcome == "rejected" else None
+                counts = _counts(stage, item) if outcome == "rejected" else None
                 self.finish(visit, outcome, reason, counts=counts)
             case Goto(to, moved):
                 self._require_route(stage, to)
@@ -87,26 +96,32 @@ class Conclusion:
                 f"stage {stage.name!r} changed more of item {item.ticket} than its payload; "
                 "only the payload is recorded, so only it may change"
             )
+        counts = _counts(stage, moved)
         at_gate = stage.name == self._graph.gate
         if at_gate and not (to is not None and self._graph.is_back(stage.name, to)):
-            self._leave_gate(visit, moved, stage, to)
+            self._leave_gate(visit, moved, counts, to)
         else:
-            self._onward(visit, moved, to, [], stage.counts)
+            self._onward(visit, moved, to, [], counts)
 
-    def _leave_gate(self, visit: Visit, item: Item[Any], stage: Stage[Any], to: str | None) -> None:
+    def _leave_gate(self, visit: Visit, item: Item[Any], counts: Counts, to: str | None) -> None:
         staleness = self._staleness
         gap = staleness.gap(self._state.updates, item)
         verdict = staleness.verdict(gap, item.repairs)
+        reason = f"gap {gap} > {staleness.delta_max}"
+        taint = self.speculator.taint(item.ticket)
+        if taint is not None:
+            verdict, reason = tainted_verdict(staleness.policy, item.repairs), taint
         checked: list[ev.Event] = [
-            ev.GapChecked(ticket=item.ticket, gap=gap, verdict=verdict, to=to)
+            ev.GapChecked(
+                ticket=item.ticket, gap=gap, verdict=verdict, to=to, tainted=taint is not None
+            )
         ]
         if verdict == "discard":
-            reason = f"gap {gap} > {staleness.delta_max}"
-            self.finish(visit, "discarded", reason, extra=checked, counts=stage.counts)
+            self.finish(visit, "discarded", reason, extra=checked, counts=counts)
         elif verdict == "repair":
-            self._move(visit, item, REPAIR, checked, stage.counts)
+            self._move(visit, item, REPAIR, checked, counts)
         else:
-            self._onward(visit, item, to, checked, stage.counts)
+            self._onward(visit, item, to, checked, counts)
 
     def _after_repair(self, item: Item[Any], visit: Visit, said: Verdict) -> None:
         repaired = record.item_repaired(item.ticket, said)
@@ -130,7 +145,7 @@ class Conclusion:
         item: Item[Any],
         to: str | None,
         extra: list[ev.Event],
-        counts: str | None,
+        counts: Counts,
     ) -> None:
         if to is None:
             self._commit(visit, item, extra, counts)
@@ -138,18 +153,18 @@ class Conclusion:
             self._move(visit, item, to, extra, counts)
 
     def _move(
-        self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: str | None
+        self, visit: Visit, item: Item[Any], to: str, extra: list[ev.Event], counts: Counts
     ) -> None:
         payload = self._encode(item.payload)
         proposals = visit.needs.proposals
-        ended = record.stage_ended(visit, to, payload, counts, proposals)
+        ended = record.stage_ended(
+            visit, to, payload, counts, proposals, n_recorded=self._tails.hand_on(visit)
+        )
         self._log.append(ended, *extra)
         back = self._graph.is_back(visit.stage, to)
         self._board.pass_on(item.ticket, visit.stage, to, back=back)
 
-    def _commit(
-        self, visit: Visit, item: Item[Any], extra: list[ev.Event], counts: str | None
-    ) -> None:
+    def _commit(self, visit: Visit, item: Item[Any], extra: list[ev.Event], counts: Counts) -> None:
         """Lets the workflow decide; a write whose target changed meanwhile is rebased or lost."""
         pool = self._state.pool
         writes = self._workflow.writes(item)
@@ -162,11 +177,19 @@ class Conclusion:
                 self.finish(visit, "discarded", reason, extra=extra, counts=counts)
                 return
             item = rebased
-        decision = self._workflow.commit(item, pool)
+        decided = self.speculator.decide(item)
+        decision = decided.decision
         if isinstance(decision, End):
             self.finish(visit, decision.outcome, decision.reason, extra=extra, counts=counts)
             return
-        changed = record.pool_changed(item.ticket, decision, pool.version)
+        changed = record.pool_changed(
+            item.ticket,
+            decision,
+            pool.version,
+            decided.speculation,
+            decided.missed,
+            decided.tainted,
+        )
         self.finish(visit, "committed", "", extra=[*extra, changed], counts=counts)
 
     def finish(
@@ -176,13 +199,28 @@ class Conclusion:
         reason: str,
         *,
         extra: list[ev.Event] | None = None,
-        counts: str | None = None,
+        counts: Counts = None,
     ) -> None:
         """Records the end of an item that a stage was working on."""
-        ended = ev.ItemEnded(ticket=visit.ticket, outcome=outcome, reason=reason, stage=visit.stage)
+        flight = self._state.in_flight[visit.ticket]
+        worked_s = {**flight.worked_s, visit.stage: flight.work_until(self._log.now_s())}
+        known_s = {} if flight.interrupted else worked_s
+        learnt = self._workflow.learnt(flight.item, known_s, self._state.pool)
+        ended = ev.ItemEnded(
+            ticket=visit.ticket,
+            outcome=outcome,
+            reason=reason,
+            stage=visit.stage,
+            ops=list(learnt),
+        )
         n_proposals = 0 if outcome in ("failed", "dropped") else visit.needs.proposals
         stage_ended = record.stage_ended(visit, None, None, counts, n_proposals)
-        self._log.append(stage_ended, *(extra or []), ended)
+        extra = [*self._tails.cut(visit.ticket), *(extra or [])]
+        if outcome != "committed":
+            extra += self.speculator.forsake(visit.ticket)
+        self._log.append(stage_ended, *extra, ended)
+        # What its stage left going on begins nothing more, from here to where it is cancelled.
+        visit.closed = visit.release is not None
         self._board.leave(visit.ticket, visit.stage)
         self._journals.pop(visit.ticket, None)
 
@@ -190,6 +228,37 @@ class Conclusion:
         """Records the end of an item that waits."""
         flight = self._state.in_flight[ticket]
         stage = flight.stage
-        self._log.append(ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage))
+        ended = ev.ItemEnded(ticket=ticket, outcome=outcome, reason=reason, stage=stage)
+        self._log.append(*self._tails.cut(ticket), *self.speculator.forsake(ticket), ended)
         self._board.leave(ticket, stage)
         self._journals.pop(ticket, None)
+
+    def recalled(self, ticket: int) -> bool:
+        """Takes an item out of its queue whose parent missed its confirmation meanwhile.
+
+        Items that have yet to leave the gate are looked at there. Returns whether it was taken out.
+        """
+        flight = self._state.in_flight[ticket]
+        taint = self.speculator.taint(ticket)
+        if taint is None or not self._is_beyond_gate(flight):
+            return False
+        verdict = tainted_verdict(self._staleness.policy, flight.item.repairs)
+        if verdict == "discard":
+            self.end_waiting(ticket, "discarded", taint)
+        elif verdict == "repair":
+            stage = flight.stage
+            recall = ev.ItemRecalled(ticket=ticket, stage=stage, to=REPAIR, reason=taint)
+            self._log.append(recall)
+            self._board.leave(ticket, stage)
+            # Against the stream: credits bound what comes this way, as on any way back.
+            self._board.put(ticket, REPAIR, back=True)
+        return verdict != "continue"
+
+    def _is_beyond_gate(self, flight: InFlight) -> bool:
+        names = [stage.name for stage in self._graph.stages]
+        beyond = names.index(flight.stage) > names.index(self._graph.gate)
+        return beyond and flight.stage != REPAIR
+
+
+def _counts(stage: Stage[Any], item: Item[Any]) -> Counts:
+    return (stage.counts, stage.stands_for(item)) if stage.counts else None

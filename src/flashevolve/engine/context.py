@@ -1,23 +1,28 @@
 """StageContext as stages get it: the engine's services, bound to one item, stage and visit.
 
 The item owns what it asks for: requests run inside its task, so cancelling the item cancels them.
+What goes on after a release is the visit's, and ends with the item too.
 """
 
+import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.evaluation import EvaluationService, FreshKey, Place
 from flashevolve.engine.item import Needs
+from flashevolve.engine.release import Release
 from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask
 from flashevolve.engine.workflow import StageContext, T
 from flashevolve.errors import ConfigError
 from flashevolve.llm.calls import CallService, Journal, Origin
+from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome
 from flashevolve.policies.draws import derived_rng
@@ -41,9 +46,16 @@ class Visit:
     """Spent so far; at most `needs.metric_calls`."""
     declares_shared: bool = True
     """False if the stage declared no shared evaluations (`Needs.shared`)."""
+    release: Release | None = None
+    """None = the stage waits for all its requests."""
+    declares_release: bool = False
+    closed: bool = False
+    """True once the item's end is recorded, so that nothing more may be spent."""
 
     def spend(self, *, fresh: bool, replicas: int) -> None:
         """Books one metric call of a task with so many replicas."""
+        if self.closed:
+            raise asyncio.CancelledError(f"item {self.ticket} has ended")
         if not fresh and replicas > 1 and not self.declares_shared:
             # Found at the first one: the budget of one call each would end amid the replicas.
             raise ConfigError(
@@ -77,6 +89,7 @@ class BoundContext:
         self._services = services
         self._visit = visit
         self._map_key = map_key
+        self._asked: Counter[tuple[object, ...]] = Counter()
         self._origin = self._new_origin(map_key, (visit.ticket, visit.stage, map_key))
 
     @property
@@ -108,12 +121,29 @@ class BoundContext:
             parameters["response_schema"] = response_schema
         if tools:
             parameters["tools"] = tuple(tools)
-        return await self._services.calls.chat(
-            self._origin, role, messages, name=name, **parameters
-        )
+        calls, release = self._services.calls, self._visit.release
+        if release is None:
+            return await calls.chat(self._origin, role, messages, name=name, **parameters)
+        asked = (self._map_key, role, name, repr((messages, parameters)))
+        self._asked[asked] += 1
+        key = (*asked, self._asked[asked])
+        if key not in release.said:
+            try:
+                said = await calls.chat(self._origin, role, messages, name=name, **parameters)
+            except (Refused, Truncated, Empty) as error:
+                release.said[key] = error
+                raise
+            release.said[key] = said
+        if isinstance(release.said[key], LLMError):
+            raise release.said[key]
+        return cast(Reply, release.said[key])
 
     async def map(
-        self, function: Callable[[str, StageContext], Awaitable[T]], keys: Iterable[str]
+        self,
+        function: Callable[[str, StageContext], Awaitable[T]],
+        keys: Iterable[str],
+        *,
+        release: float | None = None,
     ) -> dict[str, T]:
         """Runs `function` for all keys at once; see `StageContext.map`."""
 
@@ -122,8 +152,36 @@ class BoundContext:
             return await function(key, BoundContext(self._services, self._visit, inner))
 
         wanted = list(dict.fromkeys(keys))
-        results = await together(one(key) for key in wanted)
-        return dict(zip(wanted, results, strict=True))
+        may = self._may_release(release)
+        if may is None or (m := may.n_first(len(wanted), release)) == len(wanted):
+            results = await together(one(key) for key in wanted)
+            return dict(zip(wanted, results, strict=True))
+        first, found = frozenset(wanted[:m]), dict[str, T]()
+
+        async def whole(ready: "asyncio.Future[None]") -> None:
+            async def noted(key: str) -> None:
+                found[key] = await one(key)
+                if first <= found.keys() and not ready.done():
+                    ready.set_result(None)
+
+            await together(noted(key) for key in wanted)
+
+        await may.first(whole)
+        return {key: found[key] for key in wanted[:m]}
+
+    def _may_release(self, asked: float | None = None) -> Release | None:
+        """Returns the visit's release, if this context may use it: the stage's own, no map's."""
+        if asked is not None and not 0 < asked <= 1:
+            raise ConfigError(
+                f"stage {self._visit.stage!r}: expected release in (0, 1], got {asked!r}"
+            )
+        release = self._visit.release
+        if asked is not None and asked < 1 and not self._visit.declares_release:
+            raise ConfigError(
+                f"stage {self._visit.stage!r} asks for release={asked:g} and declares none; give "
+                "it Stage(release='rollout') or Stage(release='sweep')"
+            )
+        return None if self._map_key else release
 
     async def evaluate(
         self, artifact: Artifact, split: Split, example_ids: Sequence[str], *, fresh: bool
@@ -139,7 +197,7 @@ class BoundContext:
             spend=partial(v.spend, fresh=fresh, replicas=self._services.evaluation.task.replicas),
         )
         return await self._services.evaluation.evaluate(
-            place, artifact, split, example_ids, fresh=fresh
+            place, artifact, split, example_ids, fresh=fresh, release=self._may_release()
         )
 
     def _ask(self, map_key: str, sample: tuple[object, ...]) -> Ask:

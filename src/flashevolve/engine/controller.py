@@ -30,9 +30,9 @@ class Controller:
         now_s = log.now_s()
         self._meter = Meter(control.window_s, now_s)
         self._due_s = now_s + control.tick_s
-        self._seen = Counter(log.state.written)
+        self._seen = Counter(log.state.staffing.written)
         if control.mode != "fixed":
-            for name, workers in log.state.workers.items():
+            for name, workers in log.state.staffing.workers.items():
                 if name in board.lanes:
                     board.lanes[name].workers = control.bounded(workers)
 
@@ -45,10 +45,10 @@ class Controller:
         if self._control.mode == "fixed":
             return False
         now_s = self._log.now_s()
-        for stage, n in (self._log.state.written - self._seen).items():
+        for stage, n in (self._log.state.staffing.written - self._seen).items():
             for _ in range(n):
                 self._meter.wrote(stage, now_s)
-        self._seen = Counter(self._log.state.written)
+        self._seen = Counter(self._log.state.staffing.written)
         if now_s < self._due_s or self._log.state.drain is not None:
             return False
         self._due_s = now_s + self._control.tick_s

@@ -29,12 +29,15 @@ from flashevolve.engine.intake import Intake
 from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.patience import GO_ON, Patience
+from flashevolve.engine.release import cancelled
 from flashevolve.engine.starter import Starter
 from flashevolve.engine.state import Codec, InFlight
+from flashevolve.engine.tails import Tails
 from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import RunStopped
 from flashevolve.llm.errors import Fatal, LLMError
 from flashevolve.policies.control import Control
+from flashevolve.policies.speculation import OFF, Speculation
 from flashevolve.policies.staleness import Staleness
 
 
@@ -56,6 +59,7 @@ class Options:
     """Seconds since the run began; None = no deadline."""
     grace_s: float = 60.0
     """What sweeps under way get after the deadline."""
+    speculation: Speculation = OFF
 
     @property
     def adapts(self) -> bool:
@@ -93,10 +97,20 @@ class Engine:
         )
         self._intake = intake
         self._controller = Controller(options.control, graph, self._board, log, intake)
+        self._tails = Tails(log, self._tail_over)
         self._conclusion = Conclusion(
-            workflow, graph, options.staleness, log, self._board, encode, journals
+            workflow,
+            graph,
+            options.staleness,
+            options.speculation,
+            log,
+            self._board,
+            encode,
+            journals,
+            self._tails,
         )
         self._wake = asyncio.Event()
+        self._speculator = self._conclusion.speculator
         self._starter = Starter(
             workflow,
             log,
@@ -139,7 +153,8 @@ class Engine:
             for timer in timers:
                 timer.cancel()
             self._let_go()
-            await asyncio.gather(*self._unwinding, return_exceptions=True)
+            unwinding = [*self._unwinding, *self._tails.unwinding]
+            await asyncio.gather(*unwinding, return_exceptions=True)
         if self._failure is not None:
             raise self._failure
         if self._stopping:
@@ -208,6 +223,7 @@ class Engine:
             task.cancel()
         self._unwinding += self._tasks.values()
         self._tasks.clear()
+        self._tails.let_go()
 
     def _queue_what_was_in_flight(self) -> None:
         for ticket, flight in sorted(self._state.in_flight.items()):
@@ -234,6 +250,9 @@ class Engine:
         for lane in self._board.backwards():
             # Asked for each item: the one before it may have begun a drain.
             while not self._is_doomed(lane) and (ticket := self._board.head(lane)) is not None:
+                if self._conclusion.recalled(ticket):
+                    self._board.unblock()
+                    continue
                 flight = self._state.in_flight[ticket]
                 stage = self._graph.stage(lane.name)
                 wish = stage.needs(flight.item, self._state.pool)
@@ -261,6 +280,7 @@ class Engine:
         self, flight: InFlight, stage: Stage[Any], needs: Needs, *, declares_shared: bool
     ) -> None:
         ticket = flight.item.ticket
+        n_sweeps = self._speculator.n_sweeps(stage, flight)
         self._log.append(
             ev.StageTaken(
                 ticket=ticket,
@@ -268,6 +288,7 @@ class Engine:
                 visit=flight.visit,
                 metric_calls=needs.metric_calls,
                 proposals=needs.proposals,
+                n_sweeps=n_sweeps,
             )
         )
         calls, outcomes = self._conclusion.journal_of(ticket)
@@ -280,6 +301,8 @@ class Engine:
             calls=calls,
             outcomes=dict(outcomes),
             declares_shared=declares_shared,
+            release=self._speculator.release(stage, n_sweeps),
+            declares_release=stage.release is not None,
         )
         self._visits[ticket] = visit
         self._intake.promise(ticket, needs)
@@ -313,6 +336,8 @@ class Engine:
         try:
             await self._log.durable()
             result: Any = await stage.run(item, BoundContext(self._services, visit))
+            if stage.release == "sweep" and visit.release and visit.release.tail:
+                result = await self._whole_sweep(item, stage, visit, result)
             # A stage that swallowed its cancellation gets here, and has nothing to say.
             if self._tasks.get(item.ticket) is me:
                 self._fail(self._patience.replied(visit.stage, result))
@@ -323,9 +348,43 @@ class Engine:
                 self._went_wrong(visit, cause)
             elif not isinstance(cause, (asyncio.CancelledError, BudgetExhausted, LLMError)):
                 self._fail(cause)
+        finally:
+            if visit.release is not None and visit.release.tail is not None:
+                await cancelled(visit.release.tail)
         if self._tasks.get(item.ticket) is me:
             del self._tasks[item.ticket], self._visits[item.ticket]
         self._intake.left(item.ticket)
+        self._funds.settled()
+        self._wake.set()
+
+    async def _whole_sweep(
+        self, item: Item[Any], stage: Stage[Any], visit: Visit, partial: Any
+    ) -> Any:
+        """Lets the workflow believe in what a prefix showed; returns what the whole sweep says."""
+        release = visit.release
+        assert release is not None
+        assert release.tail is not None
+        if self._tasks.get(item.ticket) is asyncio.current_task() and isinstance(partial, Item):
+            self._speculator.insert(partial)
+            self._wake.set()
+        await release.tail
+        release.tail = None
+        # All is known now, so that nothing is paid for twice.
+        return await stage.run(item, BoundContext(self._services, visit))
+
+    def _tail_over(self, error: BaseException | None) -> None:
+        """Notes the end of what went on after an item had left its stage; it only costs."""
+        cause = first_of(error) if isinstance(error, BaseExceptionGroup) else error
+        match cause:
+            case BudgetExhausted():
+                with self._failing():
+                    self._log.drain(cause.resource)
+            case Fatal():
+                self._fail(RunStopped(str(cause)))
+            case LLMError() | None:
+                pass
+            case _:
+                self._fail(cause)
         self._funds.settled()
         self._wake.set()
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import index
 from statistics import fmean
 from typing import Any
@@ -20,6 +20,7 @@ from flashevolve import events as ev
 from flashevolve.artifact import Artifact
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.release import Release
 from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Ask, UserCode
@@ -52,6 +53,18 @@ class Place:
     """Books one metric call; raises if the stage asked for more than it declared."""
 
 
+@dataclass(frozen=True)
+class _Sweep:
+    """One artifact on many examples, and what was found so far."""
+
+    place: Place
+    artifact: Artifact
+    split: Split
+    fresh: bool
+    found: dict[tuple[str, int], Outcome] = field(default_factory=dict)
+    """(example id, replica) -> outcome."""
+
+
 class EvaluationService:
     """Runs and scores; one per run."""
 
@@ -81,41 +94,77 @@ class EvaluationService:
             self._probes_left = 0
 
     async def evaluate(
-        self, place: Place, artifact: Artifact, split: Split, ids: Sequence[str], *, fresh: bool
-    ) -> dict[str, Outcome]:
-        """Returns outcomes by example id, in the order of `ids`.
-
-        A shared outcome that was known before comes without output and trace.
-        """
-        if fresh:
-            return await self._all(place, artifact, split, ids, None)
-        async with self._shared.of(artifact.hash) as known:
-            return await self._all(place, artifact, split, ids, known)
-
-    async def _all(
         self,
         place: Place,
         artifact: Artifact,
         split: Split,
         ids: Sequence[str],
-        known: Scores | None,
+        *,
+        fresh: bool,
+        release: Release | None = None,
     ) -> dict[str, Outcome]:
-        """Evaluates; `known` are the artifact's shared scores, None = afresh."""
+        """Returns outcomes by example id, in the order of `ids`.
+
+        With a `release` they are those of its prefix only; the others go on as its tail. A shared
+        outcome that was known before comes without output and trace.
+        """
         wanted = list(dict.fromkeys(ids))
-        replicas = [place.ticket] if known is None else list(range(self.task.replicas))
+        sweep = _Sweep(place, artifact, split, fresh)
+        if release is None or (m := release.n_first(len(wanted))) == len(wanted):
+            await self._evaluate(sweep, wanted, len(wanted), None)
+            return self._found(sweep, wanted)
+        order = wanted if fresh else release.arrange(wanted)
+        await release.first(lambda ready: self._evaluate(sweep, order, m, ready))
+        return self._found(sweep, order[:m])
+
+    async def _evaluate(
+        self, sweep: "_Sweep", order: Sequence[str], m: int, ready: "asyncio.Future[None] | None"
+    ) -> None:
+        if sweep.fresh:
+            await self._all(sweep, order, m, ready, None)
+            return
+        async with self._shared.of(sweep.artifact.hash) as known:
+            await self._all(sweep, order, m, ready, known)
+
+    async def _all(
+        self,
+        sweep: "_Sweep",
+        order: Sequence[str],
+        m: int,
+        ready: "asyncio.Future[None] | None",
+        known: Scores | None,
+    ) -> None:
+        """Evaluates, the first `m` first; `known` are the artifact's shared scores, None = afresh.
+
+        Resolves `ready` when the first `m` are done.
+        """
+        replicas = self._replicas(sweep)
         # All examples once, then again: a probe of the task must meet several of them.
-        todo = iter([(replica, example_id) for replica in replicas for example_id in wanted])
-        found: dict[tuple[str, int], Outcome] = {}
+        pairs = [(r, e) for part in (order[:m], order[m:]) for r in replicas for e in part]
+        todo, n_missing = iter(pairs), m * len(replicas)
+        first = frozenset(order[:m])
 
         async def work() -> None:
+            nonlocal n_missing
             for replica, example_id in todo:
                 example = self.task.by_id[example_id]
-                outcome = await self._one(place, artifact, split, example, replica, known)
-                found[example_id, replica] = outcome
+                outcome = await self._one(
+                    sweep.place, sweep.artifact, sweep.split, example, replica, known
+                )
+                sweep.found[example_id, replica] = outcome
+                n_missing -= example_id in first
+                if ready is not None and not n_missing and not ready.done():
+                    ready.set_result(None)
 
-        n_workers = min(self._max_parallel, len(replicas) * len(wanted))
+        n_workers = min(self._max_parallel, len(pairs))
         await together(work() for _ in range(n_workers))
-        return {e: mean_outcome([found[e, replica] for replica in replicas]) for e in wanted}
+
+    def _replicas(self, sweep: "_Sweep") -> list[int]:
+        return [sweep.place.ticket] if sweep.fresh else list(range(self.task.replicas))
+
+    def _found(self, sweep: "_Sweep", ids: Sequence[str]) -> dict[str, Outcome]:
+        replicas = self._replicas(sweep)
+        return {e: mean_outcome([sweep.found[e, replica] for replica in replicas]) for e in ids}
 
     async def _one(
         self,

@@ -3,6 +3,7 @@
 Pure: each function turns what the engine knows into one event, and decides nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from flashevolve import events as ev
@@ -34,19 +35,36 @@ def item_selected(
     )
 
 
+Counts = tuple[str, int] | None
+"""A counter, and by how much it rises."""
+
+
 def stage_ended(
-    visit: Visit, to: str | None, payload: Any, counts: str | None, proposals: int
+    visit: Visit,
+    to: str | None,
+    payload: Any,
+    counts: Counts,
+    proposals: int,
+    *,
+    n_recorded: int | None = None,
 ) -> ev.StageEnded:
-    """Returns the event of a stage that is done with an item; `payload` is encoded."""
+    """Returns the event of a stage that is done with an item; `payload` is encoded.
+
+    `n_recorded`: outcomes that are there where the stage's tail goes on; None = it has none.
+    """
+    name, n_counted = counts or (None, 1)
+    spent = visit.metric_calls if n_recorded is None else n_recorded
     return ev.StageEnded(
         ticket=visit.ticket,
         stage=visit.stage,
         visit=visit.visit,
         to=to,
         payload=payload,
-        metric_calls=visit.metric_calls,
+        metric_calls=spent,
         proposals=proposals,
-        counts=counts,
+        counts=name,
+        n_counted=n_counted,
+        tail=None if n_recorded is None else visit.needs.metric_calls - spent,
     )
 
 
@@ -63,7 +81,14 @@ def item_repaired(ticket: int, said: Verdict) -> ev.ItemRepaired:
     )
 
 
-def pool_changed(ticket: int, commit: Commit, version: int) -> ev.PoolChanged:
+def pool_changed(
+    ticket: int,
+    commit: Commit,
+    version: int,
+    speculation: ev.SpeculationStep | None = None,
+    missed: int | None = None,
+    tainted: Sequence[int] = (),
+) -> ev.PoolChanged:
     """Returns the event of a commit to a pool at `version`."""
     return ev.PoolChanged(
         ticket=ticket,
@@ -73,4 +98,7 @@ def pool_changed(ticket: int, commit: Commit, version: int) -> ev.PoolChanged:
         scopes=list(commit.scopes),
         text=commit.text,
         marks=list(commit.marks),
+        speculation=speculation,
+        missed=missed,
+        tainted=list(tainted),
     )

@@ -18,11 +18,13 @@ from flashevolve.engine.context import BoundContext, Services, Visit
 from flashevolve.engine.engine import Engine, Options
 from flashevolve.engine.evaluation import EvaluationService, FreshKey
 from flashevolve.engine.funds import BudgetExhausted, Funds
+from flashevolve.engine.gathering import Gathering
 from flashevolve.engine.graph import REPAIR, build
+from flashevolve.engine.history import History
 from flashevolve.engine.intake import Intake
 from flashevolve.engine.item import Needs
 from flashevolve.engine.log import EventLog, Observer, Writer
-from flashevolve.engine.repair import Repairer
+from flashevolve.engine.repair import Judge, Repairer
 from flashevolve.engine.shared import SharedScores, Stored
 from flashevolve.engine.state import Codec, RunState
 from flashevolve.engine.usercode import LatencyOf, UserCode
@@ -34,6 +36,7 @@ from flashevolve.llm.retry import RetryPolicy
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Resource
 from flashevolve.policies.staleness import GapRule
+from flashevolve.policies.staleness import History as Shown
 from flashevolve.task import Task
 
 TEST_STAGE = "test"
@@ -70,6 +73,10 @@ class Plan:
     history_tokens: int
     repair_prompt: str | None = None
     """A template in place of the package's own."""
+    repair_batch: int = 1
+    """Most items that one call for repair judges."""
+    history: Shown = "full"
+    """Which updates the repairing model is shown."""
     gap_rule: GapRule
     max_threads: int
     max_parallel: int
@@ -195,20 +202,30 @@ class Session:
     ) -> Engine:
         plan = self._plan
         repair: Stage[Any] | None = None
-        if plan.options.staleness.policy == "reflective":
-            repairer = Repairer(
-                workflow=plan.workflow,
-                updates=lambda: self.state.updates,
-                rule=plan.gap_rule,
-                history_tokens=plan.history_tokens,
-                prompt=plan.repair_prompt,
-            )
+        if plan.options.staleness.asks:
             # It answers with a verdict, which the engine alone understands.
-            repair = Stage(name=REPAIR, run=cast(Any, repairer.judge))
+            repair = Stage(name=REPAIR, run=cast(Any, self._judge()))
         graph = build(plan.workflow, repair)
         return Engine(
             plan.workflow, graph, plan.options, log, funds, services, self._encode, journals, intake
         )
+
+    def _judge(self) -> Judge:
+        """Returns what judges an item that the policy asks a model about."""
+        plan = self._plan
+        repairer = Repairer(
+            workflow=plan.workflow,
+            history=History(
+                lambda: self.state.updates, plan.gap_rule, plan.history_tokens, plan.history
+            ),
+            prompt=plan.repair_prompt,
+            withholds=plan.options.staleness.policy == "regenerate",
+        )
+        if plan.repair_batch == 1:
+            return repairer.judge
+        # Who was judged when a process died may have lost its leader, and is asked alone.
+        alone = {t for t, flight in self.state.in_flight.items() if flight.stage == REPAIR}
+        return Gathering(repairer, plan.repair_batch, alone).judge
 
     def _set_aside(self, log: EventLog, funds: Funds) -> None:
         """Keeps the cost of scoring on test from being spent, once the seed's cost is known."""

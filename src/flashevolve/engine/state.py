@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import singledispatchmethod
-from importlib import import_module
 from typing import Any, Self
 
 from flashevolve import events as ev
 from flashevolve.engine.item import OUTCOMES, Item, Needs
+from flashevolve.engine.staffing import Staffing
 from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
-from flashevolve.policies.staleness import Update
+from flashevolve.policies.staleness import N_PAST, Update
 from flashevolve.pools.pool import Pool
 
 Codec = Callable[[Any], Any]
@@ -25,6 +25,13 @@ USER_CODE = "user code"
 """The role under which `Outcome.usage` is booked; no model has it, since roles are words."""
 REAL = "real"
 """Who gave an answer that names no world; no hash is such a word."""
+COUNTED: Mapping[ev.SpeculationStep, str] = {
+    "inserted": "speculated",
+    "confirmed": "confirmed",
+    "demoted": "demoted",
+    "retracted": "retracted",
+}
+"""The counter of each step of a speculative candidate."""
 NOTHING: Amounts = {"metric_calls": 0, "tokens": 0, "usd": 0.0}
 
 
@@ -49,12 +56,30 @@ class InFlight:
     spent: dict[Resource, float] = field(default_factory=lambda: dict(NOTHING))
     bound_for: str | None = None
     """Where it was going when its gap was checked; None = to commit."""
+    taken_s: float = 0.0
+    """When the stage took it."""
+    worked_s: dict[str, float] = field(default_factory=dict)
+    """Stage -> seconds that it worked on the item, over all visits; queueing left out."""
+    interrupted: bool = False
+    """True once a process died while a stage worked on it: how long that took is not known."""
+    n_sweeps: int | None = None
+    """Full sweeps that the order of its own sweep follows from, from when that began."""
+    tainted_by: int | None = None
+    """A candidate that it comes from and that missed its confirmation."""
+    tainted_at: int = 0
+    """The pool's version then."""
+    tail: dict[str, Any] = field(default_factory=dict)
+    """What goes on after a release: stage, visit, and metric calls reserved and recorded."""
 
     @property
     def visit(self) -> int:
         """The visit that is under way or, while queued, the one that comes next."""
         seen = self.visits.get(self.stage, 0)
         return seen if self.taken else seen + 1
+
+    def work_until(self, now_s: float) -> float:
+        """Returns for how long the present stage has worked on it, earlier visits included."""
+        return self.worked_s.get(self.stage, 0.0) + now_s - self.taken_s
 
     def still_needed(self, needs: Needs, replicas: int) -> Needs:
         """Returns what the budget has yet to grant.
@@ -63,12 +88,6 @@ class InFlight:
         """
         needs = needs.booked(replicas)
         return replace(needs, metric_calls=max(0, needs.metric_calls - self.n_prepaid))
-
-
-def load_class(path: str) -> Any:
-    """Returns the object at an import path `module:name`."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
 
 
 class RunState:
@@ -88,7 +107,7 @@ class RunState:
         self.counters: Counter[str] = Counter()
         self.updates: list[Update] = []
         """Bumps of the pool that an item in flight may have missed, in order; older ones, whose
-        texts would fill the memory of a long run, are in the log."""
+        texts would fill the memory of a long run, are in the log (but for controls' `N_PAST`)."""
         self.calls: dict[int, ev.CallReserved] = {}
         """Calls that are reserved and not settled."""
         self.usage_by_role: dict[str, Usage] = {}
@@ -103,12 +122,7 @@ class RunState:
         self.worst_call: dict[Resource, float] = {"tokens": 0, "usd": 0.0}
         """The largest reservation that a request has made."""
         self.limits_in_use: dict[str, int] = {}
-        self.workers: dict[str, int] = {}
-        """Workers of the stages whose number was changed since the settings gave it."""
-        self.written: Counter[str] = Counter()
-        """Items that each stage has passed on or committed."""
-        self.given_limits: Any = None
-        """`limits` and `control` as the last process to begin had them in its configuration."""
+        self.staffing = Staffing()
         self.tests: dict[str, ev.TestScored] = {}
         self.test_scores: dict[str, dict[str, list[float]]] = {}
         """Artifact hash -> test example id -> the score of each replica."""
@@ -132,6 +146,14 @@ class RunState:
             return tuple(sorted({world or REAL for world in self.answers}))
         own = started.world or UNRECORDED_WORLD
         return tuple(sorted({own, *(world or own for world in self.answers)}))
+
+    @property
+    def _n_past(self) -> int:
+        """Updates that are kept though no item in flight missed them: some controls show them."""
+        config = self.started.config if self.started else {}
+        staleness = config.get("staleness") or {}
+        controls = staleness.get("history") == "shuffled" or staleness.get("when") == "always"
+        return N_PAST if controls else 0
 
     @property
     def n_created(self) -> int:
@@ -173,7 +195,10 @@ class RunState:
     def _outcome_recorded(self, event: ev.OutcomeRecorded) -> None:
         flight = self.in_flight.get(event.ticket)
         if flight is not None:
-            flight.n_recorded += 1
+            if (event.stage, event.visit) == (flight.tail.get("stage"), flight.tail.get("visit")):
+                flight.tail["n_recorded"] += 1
+            else:
+                flight.n_recorded += 1
         if event.split == "test" and not event.fresh:
             by_example = self.test_scores.setdefault(event.artifact, {})
             by_example.setdefault(event.example, []).append(event.score)
@@ -187,7 +212,7 @@ class RunState:
     def _run_started(self, event: ev.RunStarted) -> None:
         self.started = event
         self.budget = event.config.get("budget")
-        self.given_limits = _given_limits(event.config, event.config)
+        self.staffing.begin({}, event.config)
 
     @_fold.register
     def _run_resumed(self, event: ev.RunResumed) -> None:
@@ -197,13 +222,12 @@ class RunState:
             # Otherwise what had ended evolution still does, and at most the test is to be scored.
             self.drain = None
         self.budget = budget
-        given_limits = _given_limits(event.changes, self.started.config if self.started else {})
-        if given_limits != self.given_limits:
-            # What was found under the old settings need not be in the bounds of the new ones.
-            self.workers = {}
-        self.given_limits = given_limits
+        self.staffing.begin(event.changes, self.started.config if self.started else {})
         self.ended = None
         for flight in self.in_flight.values():
+            if flight.tail:
+                # Nothing follows from the rest: what came too late is not asked for again.
+                self._settle_tail(flight, flight.tail["n_recorded"])
             if flight.taken:
                 # The visit starts over: its journal gives back what it had already done. That
                 # is booked here, since the visit may be dropped before it is taken again.
@@ -215,6 +239,7 @@ class RunState:
                 flight.reserved = {}
                 flight.visits[flight.stage] -= 1
                 flight.taken = False
+                flight.interrupted = True
 
     @_fold.register
     def _item_selected(self, event: ev.ItemSelected) -> None:
@@ -236,7 +261,9 @@ class RunState:
     def _stage_taken(self, event: ev.StageTaken) -> None:
         flight = self.in_flight[event.ticket]
         flight.taken = True
+        flight.taken_s = self.t_s
         flight.n_recorded = 0
+        flight.n_sweeps = event.n_sweeps if flight.n_sweeps is None else flight.n_sweeps
         flight.visits[event.stage] = event.visit
         flight.reserved = {"metric_calls": event.metric_calls, "proposals": event.proposals}
         flight.has_proposed |= event.proposals > 0
@@ -249,18 +276,39 @@ class RunState:
             "metric_calls": event.metric_calls,
             "proposals": event.proposals,
         }
-        self.ledger.settle(flight.reserved, used)
+        reserved = dict(flight.reserved)
+        if event.tail is not None:
+            reserved["metric_calls"] -= event.tail
+            flight.tail = {"stage": event.stage, "visit": event.visit}
+            flight.tail |= {"reserved": event.tail, "n_recorded": 0}
+        self.ledger.settle(reserved, used)
         flight.reserved = {}
         flight.spent["metric_calls"] += event.metric_calls
         flight.taken = False
+        flight.worked_s[event.stage] = flight.work_until(self.t_s)
         flight.n_recorded = flight.n_prepaid = 0
         if event.payload is not None:
             flight.item = replace(flight.item, payload=self.decode(event.payload))
         if event.to is not None:
             flight.stage = event.to
-            self.written[event.stage] += 1
+            self.staffing.written[event.stage] += 1
         if event.counts:
-            self.counters[event.counts] += 1
+            self.counters[event.counts] += event.n_counted
+
+    @_fold.register
+    def _tail_ended(self, event: ev.TailEnded) -> None:
+        self._settle_tail(self.in_flight[event.ticket], event.metric_calls)
+
+    def _settle_tail(self, flight: InFlight, metric_calls: int) -> None:
+        reserved: dict[Resource, float] = {"metric_calls": flight.tail["reserved"]}
+        self.ledger.settle(reserved, {"metric_calls": metric_calls})
+        flight.spent["metric_calls"] += metric_calls
+        flight.tail = {}
+
+    @_fold.register
+    def _item_recalled(self, event: ev.ItemRecalled) -> None:
+        flight = self.in_flight[event.ticket]
+        flight.stage, flight.bound_for = event.to, event.stage
 
     @_fold.register
     def _item_repaired(self, event: ev.ItemRepaired) -> None:
@@ -270,6 +318,8 @@ class RunState:
             return
         self.counters["repaired"] += 1
         lineage = flight.item.lineage if event.base is None else (event.base,)
+        if event.base is not None or event.version >= flight.tainted_at:
+            flight.tainted_by = None
         flight.item = replace(
             flight.item,
             version=event.version,
@@ -282,17 +332,26 @@ class RunState:
         self.pool.apply(event.ops, version=event.version)
         if event.bumped:
             oldest = min((f.item.version for f in self.in_flight.values()), default=event.version)
-            self.updates = [u for u in self.updates if u.version > oldest]
+            missed = [u for u in self.updates if u.version > oldest]
+            older = self.updates[: len(self.updates) - len(missed)]
+            self.updates = [*older[max(0, len(older) - self._n_past) :], *missed]
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
-        self.counters["admitted"] += 1
-        self.counters.update(event.marks)
+        for ticket in event.tainted:
+            flight = self.in_flight[ticket]
+            flight.tainted_by, flight.tainted_at = event.missed, event.version
+        if event.speculation:
+            self.counters[COUNTED[event.speculation]] += 1
+        if event.speculation not in ("inserted", "retracted"):
+            self.counters["admitted"] += 1
+            self.counters.update(event.marks)
 
     @_fold.register
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
-        if event.outcome == "committed" and event.stage is not None:
-            self.written[event.stage] += 1
+        self.staffing.ended(event)
+        if event.ops:
+            self.pool.apply(event.ops, version=self.pool.version)
         if event.outcome == "committed" and not self.first_cost:
             self.first_cost = flight.spent
             return
@@ -333,7 +392,7 @@ class RunState:
 
     @_fold.register
     def _workers_changed(self, event: ev.WorkersChanged) -> None:
-        self.workers[event.stage] = event.workers
+        self.staffing.workers[event.stage] = event.workers
 
     @_fold.register
     def _drain_started(self, event: ev.DrainStarted) -> None:
@@ -373,9 +432,7 @@ class RunState:
             "first_cost": dict(self.first_cost),
             "worst_call": dict(self.worst_call),
             "limits_in_use": dict(self.limits_in_use),
-            "workers": dict(self.workers),
-            "written": dict(self.written),
-            "given_limits": self.given_limits,
+            "staffing": self.staffing.dump(),
             "tests": {which: asdict(test) for which, test in self.tests.items()},
             "test_scores": {
                 artifact: {example: list(scores) for example, scores in by_example.items()}
@@ -416,10 +473,7 @@ class RunState:
         state.first_cost = dict(data["first_cost"])
         state.worst_call = dict(data["worst_call"])
         state.limits_in_use = dict(data["limits_in_use"])
-        # A snapshot of an older version has none of these.
-        state.workers = dict(data.get("workers", {}))
-        state.written = Counter(data.get("written", {}))
-        state.given_limits = data.get("given_limits")
+        state.staffing = Staffing.load(data.get("staffing", {}))
         state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
         state.test_scores = {
             artifact: {example: list(scores) for example, scores in by_example.items()}
@@ -430,10 +484,6 @@ class RunState:
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])
         return state
-
-
-def _given_limits(config: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Any:
-    return {table: config.get(table, otherwise.get(table)) for table in ("limits", "control")}
 
 
 def _shallow(call: ev.CallReserved) -> dict[str, Any]:

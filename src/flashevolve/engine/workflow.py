@@ -16,6 +16,7 @@ from flashevolve.candidate import Candidate
 from flashevolve.engine.item import Commit, End, Goto, Item, Minimum, Needs, P, Selection
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome
+from flashevolve.policies.speculation import ReleaseKind
 from flashevolve.pools.pool import Pool
 from flashevolve.task import Example, Split
 
@@ -55,11 +56,17 @@ class StageContext(Protocol):
         ...
 
     async def map(
-        self, function: Callable[[str, "StageContext"], Awaitable[T]], keys: Iterable[str]
+        self,
+        function: Callable[[str, "StageContext"], Awaitable[T]],
+        keys: Iterable[str],
+        *,
+        release: float | None = None,
     ) -> dict[str, T]:
         """Runs `function(key, context)` for all keys at once; returns results by key.
 
-        The first exception cancels the others and is raised.
+        The first exception cancels the others and is raised. In a stage that declares a release,
+        the results may be those of a fixed prefix of the keys: as many as the fraction `release`
+        says or, where it is None, the run's settings. Read only what is there.
         """
         ...
 
@@ -70,7 +77,8 @@ class StageContext(Protocol):
 
         `fresh` = run it again whatever is known (replica = ticket); otherwise what was evaluated
         before, or is being evaluated now, is shared and costs no metric call. A shared score is
-        the mean over the task's replicas, which are none of the algorithm's business.
+        the mean over the task's replicas, which are none of the algorithm's business. In a stage
+        that declares a release, outcomes of some of the ids may be missing.
         """
         ...
 
@@ -87,6 +95,14 @@ class Stage(Generic[P]):
     """Stages that `run` may name in a `Goto`, besides the following one."""
     counts: str | None = None
     """Counter raised when the stage passed or rejected an item (`proposed`, `screened`, ...)."""
+    stands_for: Callable[[Item[P]], int] = field(default=lambda item: 1)
+    """By how much it is raised: asked of the item that the stage returned or, if it rejected it, of
+    the one that it was given."""
+    release: ReleaseKind | None = None
+    """What the stage can bear if its first fan-out returns early, should the run's settings say so.
+    `rollout`: the item goes on with what is there, and what comes later is only paid for. `sweep`:
+    the stage is run again when everything is there, and goes on only then; meanwhile the workflow
+    is asked whether it believes in the item (`speculate`). None = it waits for everything."""
     asks: bool = True
     """False for a stage that asks no model: the paper's control compares the others without it."""
 
@@ -141,6 +157,16 @@ class Workflow(ABC, Generic[P]):
     def commit(self, item: Item[P], pool: Pool) -> Commit | End:
         """Decides what an item that passed all stages does to the pool. Pure."""
 
+    def learnt(
+        self, item: Item[P], worked_s: Mapping[str, float], pool: Pool
+    ) -> tuple[dict[str, Any], ...]:
+        """Returns pool operations that keep what an item that ended, in whatever way, has shown.
+
+        `worked_s` is stage -> seconds that it worked on the item; empty if a process died
+        meanwhile. Like a selection's, the operations bump no version. Pure.
+        """
+        return ()
+
     def writes(self, item: Item[P]) -> tuple[str, ...]:
         """Returns the scopes that the commit overwrites; empty = the commit commutes with any."""
         return ()
@@ -148,6 +174,21 @@ class Workflow(ABC, Generic[P]):
     def rebase(self, item: Item[P], pool: Pool) -> Item[P] | None:
         """Returns the item redone onto the pool as it is, or None if that is not possible."""
         return None
+
+    def speculate(self, item: Item[P], pool: Pool) -> Commit | None:
+        """Returns what inserts an item's speculative candidate, or None. Pure.
+
+        Asked when a `sweep` stage has a prefix of its outcomes, with the item as the stage returned
+        it. The pool must be `pools.pool.Speculating`; `commit` then confirms the same candidate.
+        """
+        return None
+
+    def confirms(self, item: Item[P], candidate: Candidate, pool: Pool) -> bool:
+        """Says whether an item whose sweep is over bears out its speculative candidate. Pure.
+
+        Raises `NotImplementedError` in workflows that never speculate.
+        """
+        raise NotImplementedError(f"{self.name} declares no speculation")
 
     def artifact(self, item: Item[P]) -> Artifact | None:
         """Returns the artifact that the item carries; None if it carries none yet."""

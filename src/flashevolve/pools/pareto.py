@@ -4,16 +4,24 @@ Invariants: ids are 0, 1, 2, ... in order of insertion and never leave; a front 
 candidates at the highest score seen on its example, ascending, zero included; everything derived
 (fronts, means, best, ancestors) follows from the inserted candidates alone, whatever the order of
 their scores; named state is the algorithm's own and is only replaced as a whole, key by key.
+
+A speculative candidate is a guest in the fronts of the examples that it has scores for, and can
+become a parent; best, tops and the ramp know confirmed ones alone. A retracted one keeps its id,
+its text and its scores, and nothing else.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any, Self, cast
 
 from flashevolve.artifact import Artifact
-from flashevolve.candidate import Candidate
+from flashevolve.candidate import Candidate, Status
 from flashevolve.policies.selection import Fronts, front_weights
+from flashevolve.policies.speculation import comparable_mean
+from flashevolve.pools.fronts import FrontIndex
 from flashevolve.pools.pool import Op, Pool
 from flashevolve.pools.rows import ScoreRow
 from flashevolve.pools.table import inserts_of, table_of
@@ -26,16 +34,35 @@ RAMP_PER_CONFIRMED = 8
 
 
 def insert(
-    artifact: Artifact, *, parents: Iterable[int], scores: Mapping[str, float], ticket: int
+    artifact: Artifact,
+    *,
+    parents: Iterable[int],
+    scores: Mapping[str, float],
+    ticket: int,
+    reference: int | None = None,
 ) -> dict[str, Any]:
-    """Returns the operation that admits an artifact; the pool gives it the next id."""
-    return {
+    """Returns the operation that admits an artifact; the pool gives it the next id.
+
+    With a `reference`, the confirmed candidate that it has to beat, it is speculative.
+    """
+    op = {
         "op": "insert",
         "artifact": artifact.to_json(),
         "parents": list(parents),
         "scores": dict(scores),
         "ticket": ticket,
     }
+    return op if reference is None else {**op, "status": "speculative", "reference": reference}
+
+
+def confirm(candidate: int, scores: Mapping[str, float]) -> dict[str, Any]:
+    """Returns the operation that gives a candidate all its scores, and full standing."""
+    return {"op": "confirm", "id": candidate, "scores": dict(scores)}
+
+
+def retract(candidate: int) -> dict[str, Any]:
+    """Returns the operation that takes a speculative candidate's standing away."""
+    return {"op": "retract", "id": candidate}
 
 
 def put(key: str, value: Any) -> dict[str, Any]:
@@ -44,7 +71,7 @@ def put(key: str, value: Any) -> dict[str, Any]:
 
 
 class ParetoPool:
-    """A pool that never evicts. Its operations are those of `insert` and `put`."""
+    """A pool that never evicts. Its operations: `insert`, `confirm`, `retract` and `put`."""
 
     def __init__(self) -> None:
         self._version = 0
@@ -52,9 +79,16 @@ class ParetoPool:
         self._state: dict[str, Any] = {}
         self._means: dict[int, float] = {}
         self._ids: dict[str, int] = {}
-        self._fronts: dict[str, tuple[int, ...]] = {}
-        self._tops: dict[str, float] = {}
+        self._index = FrontIndex()
+        """Of confirmed candidates."""
+        self._guests: dict[int, Candidate] = {}
+        """Speculative candidates."""
+        self._unconfirmed: dict[int, int] = {}
+        """Ticket -> its speculative or retracted candidate."""
+        self._sweeps: dict[int, None] = {}
+        """Ids of confirmed candidates in the order of their confirmation."""
         self._best: Candidate | None = None
+        self._fronts: Fronts | None = None
         self._weights: dict[int, int] | None = None
         self._last_row: ScoreRow | None = None
         """Of the candidate inserted last; the next one shares its ids."""
@@ -81,29 +115,57 @@ class ParetoPool:
 
     @property
     def means(self) -> Mapping[int, float]:
-        """Candidate id -> mean validation score."""
+        """Candidate id -> mean validation score, of all that can become parents.
+
+        A speculative candidate's is comparable: its reference's mean, plus what it is ahead of
+        that on the examples that it has scores for.
+        """
         return MappingProxyType(self._means)
 
     @property
     def fronts(self) -> Fronts:
-        """Validation example id -> ids at its best score; examples and ids in ascending order."""
+        """Validation example id -> ids at its best score; examples and ids in ascending order.
+
+        Speculative candidates are in those of the examples that they have scores for.
+        """
+        if self._fronts is None:
+            guests = self._guests.values()
+            self._fronts = self._index.with_guests(guests) if guests else self._index.fronts
         return MappingProxyType(self._fronts)
 
     @property
     def tops(self) -> Mapping[str, float]:
-        """Validation example id -> the best score on it."""
-        return MappingProxyType(self._tops)
+        """Validation example id -> the best score of a confirmed candidate on it."""
+        return MappingProxyType(self._index.tops)
 
     @property
     def parent_weights(self) -> Mapping[int, int]:
         """Front counts after pruning; kept until the next insertion, since every step asks."""
         if self._weights is None:
-            self._weights = front_weights(self._fronts, self._means)
+            self._weights = front_weights(self.fronts, self._means)
         return MappingProxyType(self._weights)
 
     def contains(self, artifact: Artifact) -> int | None:
-        """Returns the id of the candidate with the same texts, or None."""
+        """Returns the id of the candidate with the same texts, or None; retracted ones are out."""
         return self._ids.get(artifact.hash)
+
+    def unconfirmed(self, ticket: int) -> Candidate | None:
+        """Returns the speculative or retracted candidate of an item, or None."""
+        found = self._unconfirmed.get(ticket)
+        return None if found is None else self._candidates[found]
+
+    def fall(self, candidate: int) -> Ops:
+        """Returns what takes the standing of a candidate's speculative descendants away."""
+        return tuple(retract(g) for g in self._guests if candidate in self.ancestors(g))
+
+    @property
+    def n_sweeps(self) -> int:
+        """Confirmed candidates: each stands for one full sweep."""
+        return len(self._sweeps)
+
+    def sweeps(self, n: int) -> list[Mapping[str, float]]:
+        """Returns the scores of the first `n` full sweeps, in the order of their completion."""
+        return [self._candidates[c].scores for c in islice(self._sweeps, n)]
 
     def ancestors(self, candidate: int) -> frozenset[int]:
         """Returns the ids of all candidates that this one descends from, itself excluded.
@@ -119,7 +181,7 @@ class ParetoPool:
         return frozenset(found)
 
     def best(self) -> Candidate | None:
-        """Returns the candidate with the highest mean; None while the pool is empty.
+        """Returns the confirmed candidate with the highest mean; None while there is none.
 
         Of several, the one with more scores, then the earliest.
         """
@@ -128,17 +190,18 @@ class ParetoPool:
     def marks(self, scores: Mapping[str, float]) -> tuple[str, ...]:
         """Returns what admitting a candidate with `scores` would improve: `front`, `best`.
 
-        `front` = strictly better than all on some example. Nothing for the first candidate.
+        `front` = strictly better than all confirmed ones on some example. Nothing for the first
+        candidate.
         """
         if self._best is None:
             return ()
-        front = any(score > self._tops.get(e, float("-inf")) for e, score in scores.items())
+        front = any(score > self._index.tops.get(e, float("-inf")) for e, score in scores.items())
         best = fmean(scores.values()) > self._best.mean
         return (*(("front",) if front else ()), *(("best",) if best else ()))
 
     def ramp(self, max_in_flight: int) -> int:
-        """Returns how many steps may be in flight: some per candidate, at least one."""
-        return max(1, min(max_in_flight, RAMP_PER_CONFIRMED * len(self._candidates)))
+        """Returns how many steps may be in flight: some per confirmed candidate, at least one."""
+        return max(1, min(max_in_flight, RAMP_PER_CONFIRMED * self.n_sweeps))
 
     def apply(self, ops: Sequence[Op], *, version: int) -> None:
         """Applies one recorded transaction; afterwards `self.version == version`.
@@ -146,71 +209,130 @@ class ParetoPool:
         Raises `ValueError` for an operation that it does not know or an unknown parent.
         """
         for op in ops:
-            if op.get("op") == "insert":
-                self._insert(op)
-            elif op.get("op") == "set":
-                self._state[op["key"]] = op["value"]
-            else:
-                raise ValueError(
-                    f"expected a pool operation 'insert' or 'set', got {op.get('op')!r}; "
-                    "was this run written by a newer version?"
-                )
+            match op.get("op"):
+                case "insert":
+                    self._insert(op)
+                case "confirm":
+                    self._confirm(op)
+                case "retract":
+                    self._retract(op)
+                case "set":
+                    self._state[op["key"]] = op["value"]
+                case other:
+                    raise ValueError(
+                        "expected a pool operation 'insert', 'confirm', 'retract' or 'set', got "
+                        f"{other!r}; was this run written by a newer version?"
+                    )
         self._version = version
 
     def _insert(self, op: Op) -> None:
         row = ScoreRow(op["scores"], like=self._last_row)
+        status: Status = op.get("status", "confirmed")
         candidate = Candidate(
             id=self.next_id,
             artifact=Artifact(op["artifact"]),
             parents=tuple(op["parents"]),
             scores=row,
             ticket=op["ticket"],
+            status=status,
+            reference=op.get("reference"),
         )
-        if unknown := [p for p in candidate.parents if p not in self._candidates]:
+        known = (*candidate.parents, *(() if status == "confirmed" else (candidate.reference,)))
+        if unknown := [c for c in known if c not in self._candidates]:
             raise ValueError(
                 f"expected parents among candidates 0 to {self.next_id - 1}, got {unknown}"
             )
-        self._last_row = row
         self._candidates[candidate.id] = candidate
+        if status != "retracted":
+            self._ids.setdefault(candidate.artifact.hash, candidate.id)
+        if status == "confirmed":
+            self._last_row = row
+            self._admit(candidate)
+        else:
+            self._unconfirmed[candidate.ticket] = candidate.id
+        if status == "speculative":
+            self._guests[candidate.id] = candidate
+            against = self._candidates[op["reference"]].scores
+            self._means[candidate.id] = comparable_mean(row, against)
+        self._forget_derived()
+
+    def _confirm(self, op: Op) -> None:
+        old = self._at(op, "speculative", "retracted")
+        row = ScoreRow(op["scores"], like=self._last_row)
+        candidate = replace(old, scores=row, status="confirmed")
+        self._last_row = row
+        self._candidates[old.id] = candidate
+        self._guests.pop(old.id, None)
+        del self._unconfirmed[old.ticket]
+        twin = self._ids.get(old.artifact.hash, old.id)
+        self._ids[old.artifact.hash] = min(twin, old.id)
+        self._admit(candidate)
+        self._forget_derived()
+
+    def _retract(self, op: Op) -> None:
+        old = self._at(op, "speculative")
+        self._candidates[old.id] = replace(old, status="retracted")
+        del self._guests[old.id], self._means[old.id]
+        texts = old.artifact.hash
+        if self._ids[texts] == old.id:
+            del self._ids[texts]
+            others = (c for c in self._candidates.values() if c.status != "retracted")
+            if twin := [c.id for c in others if c.artifact.hash == texts]:
+                self._ids[texts] = twin[0]
+        self._forget_derived()
+
+    def _at(self, op: Op, *statuses: Status) -> Candidate:
+        found = self._candidates.get(op["id"])
+        if found is None or found.status not in statuses:
+            expected = " or ".join(statuses)
+            got = "none" if found is None else f"a {found.status} one"
+            raise ValueError(f"expected candidate {op['id']} to be {expected}, got {got}")
+        return found
+
+    def _admit(self, candidate: Candidate) -> None:
+        """Gives a candidate that has all its scores full standing."""
         self._means[candidate.id] = candidate.mean
-        self._ids.setdefault(candidate.artifact.hash, candidate.id)
+        self._sweeps[candidate.id] = None
         if self._best is None or _standing(candidate) > _standing(self._best):
             self._best = candidate
-        self._join_fronts(candidate)
+        self._index.join(candidate)
 
-    def _join_fronts(self, candidate: Candidate) -> None:
-        met_before = len(self._fronts)
-        for example, score in candidate.scores.items():
-            top = self._tops.get(example)
-            if top is None or score > top:
-                self._tops[example] = score
-                self._fronts[example] = (candidate.id,)
-            elif score == top:
-                self._fronts[example] += (candidate.id,)
-        if len(self._fronts) > met_before:
-            self._fronts = dict(sorted(self._fronts.items()))
-            self._tops = dict(sorted(self._tops.items()))
-        self._weights = None
+    def _forget_derived(self) -> None:
+        self._fronts = self._weights = None
+
+    def copy(self) -> Self:
+        """Returns a pool in the same state, which changes apart from this one."""
+        twin = type(self)()
+        for name, value in vars(self).items():
+            setattr(twin, name, dict(value) if isinstance(value, dict) else value)
+        return twin
 
     def dump(self) -> dict[str, Any]:
         """Returns the whole state as JSON-serialisable data: candidates and named state."""
         ops = [put(key, self._state[key]) for key in sorted(self._state)]
-        state: dict[str, Any] = {
-            "version": self._version,
-            "examples": list(self._fronts),
-            "ops": ops,
-        }
+        candidates = self._candidates.values()
+        met = list(self._index.fronts)
+        if any(c.scores.keys() - self._index.fronts for c in candidates if c.reference is not None):
+            met = sorted({e for c in candidates for e in c.scores})
+        state: dict[str, Any] = {"version": self._version, "examples": met, "ops": ops}
         if self._candidates:
-            state["candidates"] = table_of(self._candidates.values(), state["examples"])
+            state["candidates"] = table_of(candidates, state["examples"])
+        # Left out where nothing was ever speculative.
+        if once := [[c.id, c.status, c.reference] for c in candidates if c.reference is not None]:
+            state["speculated"] = once
+            state["sweeps"] = list(self._sweeps)
         return state
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Self:
         """Returns the pool that `dump` described, this version's or an older one's."""
         pool, version = cls(), state["version"]
+        once = {c: {"status": s, "reference": r} for c, s, r in state.get("speculated", ())}
         if (table := state.get("candidates")) is not None:
-            for op in inserts_of(table, state["examples"]):
-                pool.apply([op], version=version)
+            inserts = list(inserts_of(table, state["examples"]))
+            for op in inserts:
+                pool.apply([{**op, **once.get(pool.next_id, {})}], version=version)
+        pool._sweeps = dict.fromkeys(state.get("sweeps", pool._sweeps))
         pool.apply(state["ops"], version=version)
         return pool
 

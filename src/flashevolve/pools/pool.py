@@ -6,7 +6,7 @@ task; whatever is random arrives as an `rng`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 from flashevolve.candidate import Candidate
 
@@ -49,4 +49,30 @@ class Pool(Protocol):
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Self:
         """Returns the pool that `dump` described."""
+        ...
+
+
+@runtime_checkable
+class Speculating(Protocol):
+    """A pool that can hold candidates of which only some scores are known."""
+
+    def unconfirmed(self, ticket: int) -> Candidate | None:
+        """Returns the speculative or retracted candidate of an item, or None."""
+        ...
+
+    def ancestors(self, candidate: int) -> frozenset[int]:
+        """Returns the ids of all candidates that this one descends from, itself excluded."""
+        ...
+
+    def fall(self, candidate: int) -> tuple[Op, ...]:
+        """Returns what takes the standing of a candidate's speculative descendants away."""
+        ...
+
+    @property
+    def n_sweeps(self) -> int:
+        """Completed full sweeps that the pool knows."""
+        ...
+
+    def sweeps(self, n: int) -> list[Mapping[str, float]]:
+        """Returns the scores of the first `n` full sweeps, in the order of their completion."""
         ...

@@ -1,9 +1,9 @@
 """The ceiling of a row: how fast its calls could have been served without dependencies.
 
 The recorded calls go through the same server in the order of their reservation, with at most C in
-flight: as soon as one is done the next is sent. At a hosted API, a call that the account's limits
-turn away waits at the head of the queue until it fits. What a run takes longer is the price of its
-dependencies, its boundaries and its scheduling.
+flight: as soon as one is done the next is sent, of several replicas to the least loaded. At a
+hosted API, a call that the account's limits turn away waits at the head of the queue until it fits.
+What a run takes longer is the price of its dependencies, its boundaries and its scheduling.
 """
 
 import heapq
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from flashevolve.simulate.batching import Batch, ServingSettings
 from flashevolve.simulate.hosted import Account, HostedSettings
+from flashevolve.simulate.replicated import LeastLoaded, ReplicatedSettings
 from flashevolve.simulate.serving import Job, Preset
 
 
@@ -33,6 +34,8 @@ def ceiling_s(calls: Iterable[RecordedCall], settings: Preset, *, max_in_flight:
         raise ValueError(f"max_in_flight must be at least 1, got {max_in_flight}")
     if isinstance(settings, HostedSettings):
         return _hosted_s(calls, settings, max_in_flight)
+    if isinstance(settings, ReplicatedSettings):
+        return _replicated_s(calls, settings, max_in_flight)
     return _batched_s(calls, settings, max_in_flight)
 
 
@@ -51,6 +54,45 @@ def _next_event(batch: Batch) -> None:
     due_s = batch.due_s()
     assert due_s is not None
     batch.advance(due_s)
+
+
+def _replicated_s(calls: Iterable[RecordedCall], settings: ReplicatedSettings, n_max: int) -> float:
+    replicas = [Batch(settings.each) for _ in range(settings.n_replicas)]
+    routing = LeastLoaded(settings.n_replicas)
+    now_s = 0.0
+    events: list[tuple[float, int]] = []
+    """A heap of (time, replica); those that are not the replica's next any more are skipped."""
+
+    def plan(index: int) -> None:
+        due_s = replicas[index].due_s()
+        if due_s is not None:
+            heapq.heappush(events, (due_s, index))
+
+    def go_on() -> bool:
+        """Moves to the next event of any replica; False = all are idle."""
+        nonlocal now_s
+        while events:
+            due_s, index = heapq.heappop(events)
+            if due_s == replicas[index].due_s():
+                now_s = due_s
+                for _ in replicas[index].advance(due_s):
+                    routing.leave(index)
+                plan(index)
+                return True
+        return False
+
+    for call in calls:
+        while routing.total >= n_max:
+            go_on()
+        index = routing.take()
+        # Events come in order of time, so none of this replica lies before now.
+        for _ in replicas[index].advance(now_s):
+            routing.leave(index)
+        replicas[index].submit(call.input_tokens, call.output_tokens, call.prefix_blocks)
+        plan(index)
+    while go_on():
+        pass
+    return now_s
 
 
 def _hosted_s(calls: Iterable[RecordedCall], settings: HostedSettings, n_max: int) -> float:

@@ -19,6 +19,7 @@ NOT_OF_THE_WORLD = frozenset(
         "answering",
         "bodies",
         "ceiling",
+        "charged",
         "completions",
         "constants",
         "endpoint",

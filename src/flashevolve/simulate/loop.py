@@ -267,13 +267,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         job.settle()
 
 
-def run_virtual(main: Coroutine[Any, Any, T]) -> T:
+def run_virtual(main: Coroutine[Any, Any, T], loop: VirtualLoop | None = None) -> T:
     """Runs a coroutine in a new virtual loop, as `asyncio.run` does in a real one.
+
+    `loop` may bring one that is new and of another kind; it is closed at the end.
 
     Unlike `asyncio.run` it leaves the handler of SIGINT alone: that one's first Ctrl-C only cancels
     the main task, which a loop that waits for a hanging thread would never notice.
     """
-    loop = VirtualLoop()
+    loop = VirtualLoop() if loop is None else loop
     try:
         return loop.run_until_complete(main)
     finally:

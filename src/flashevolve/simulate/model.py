@@ -4,7 +4,7 @@ Invariants:
 
 - The same messages and the same seed give the same answer of the same length; without a seed each
   request is a new sample, numbered per model.
-- All models of a run that name one preset share one accelerator, or one account's limits.
+- All models of a run that name one preset share its accelerators, or its account's limits.
 - A request that is not answered within its `timeout_s` fails as it would over HTTP.
 - `tokens_out` counts simulated tokens, most of which stand for reasoning that is not shown: it is
   not the length of the text, but never less than that.
@@ -20,6 +20,7 @@ from typing import ClassVar, Protocol
 from flashevolve.llm.errors import ModelBug, Transient, Truncated
 from flashevolve.llm.messages import Message, Reply, Request
 from flashevolve.simulate.batching import FirstToken
+from flashevolve.simulate.charged import charge_call, free
 from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
 from flashevolve.simulate.prefix import count_tokens, prefix_blocks, text_of
 from flashevolve.simulate.serving import Job, Server, server_of
@@ -80,23 +81,10 @@ class SimulatedModel:
         than `timeout_s`, `RateLimited` if the preset has limits and they are reached, and
         `ModelBug` if the reader raised.
         """
-        sample = self._sample(request)
-        prompt = text_of(request.messages)
-        wanted_tokens = draw_tokens(self._lengths, request.messages, sample)
-        text = ""
-        if wanted_tokens <= request.max_output_tokens:
-            rng = Random(digest(b"answer", prompt, sample.encode()))
-            text = self._read(request.messages, rng)
-            wanted_tokens = max(wanted_tokens, count_tokens(text.encode()))
-        tokens_out = min(wanted_tokens, request.max_output_tokens)
-        tokens_in = count_tokens(prompt)
-        job = Job(
-            tokens_in,
-            tokens_out,
-            prefix_blocks(prompt),
-            max_output_tokens=request.max_output_tokens,
-            draw=digest(b"speed", prompt, sample.encode()),
-        )
+        charge_call()
+        with free():
+            text, wanted_tokens, job = self._written(request)
+        tokens_in, tokens_out = job.input_tokens, job.output_tokens
         try:
             async with asyncio.timeout(request.timeout_s):
                 await self._server.serve(job, on_first_token)
@@ -114,6 +102,25 @@ class SimulatedModel:
                 reply=replace(reply, finish="length"),
             )
         return replace(reply, text=text)
+
+    def _written(self, request: Request) -> tuple[str, int, Job]:
+        """Returns the answer's text, the tokens that it wants, and what it asks of the server."""
+        sample = self._sample(request)
+        prompt = text_of(request.messages)
+        wanted_tokens = draw_tokens(self._lengths, request.messages, sample)
+        text = ""
+        if wanted_tokens <= request.max_output_tokens:
+            rng = Random(digest(b"answer", prompt, sample.encode()))
+            text = self._read(request.messages, rng)
+            wanted_tokens = max(wanted_tokens, count_tokens(text.encode()))
+        job = Job(
+            count_tokens(prompt),
+            min(wanted_tokens, request.max_output_tokens),
+            prefix_blocks(prompt),
+            max_output_tokens=request.max_output_tokens,
+            draw=digest(b"speed", prompt, sample.encode()),
+        )
+        return text, wanted_tokens, job
 
     def _read(self, messages: Sequence[Message], rng: Random) -> str:
         try:

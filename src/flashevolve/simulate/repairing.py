@@ -2,7 +2,9 @@
 
 The repairer compares the stale text with the current one, statement by statement, as far as its
 attention reaches. What the current text already says need not be said again; what only the stale
-text says is worth a patch. It answers with one JSON object.
+text says is worth a patch. Several stale texts at once share its attention. Where no stale text is
+shown, all that is left is to write the current one again. Updates are told and teach nothing. It
+answers with one JSON object.
 """
 
 import json
@@ -12,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flashevolve.simulate.attention import ReaderParameters
-from flashevolve.simulate.labels import CURRENT, STALE
+from flashevolve.simulate.labels import CURRENT, STALE, kind_of
 from flashevolve.simulate.lessons import SAME
 from flashevolve.simulate.merging import COMPARING
 from flashevolve.simulate.prompt import Prompt
 from flashevolve.simulate.reflecting import rewrite
-from flashevolve.simulate.roles import VERDICTS
+from flashevolve.simulate.roles import VERDICTS, asks_for_verdict
 from flashevolve.simulate.sections import Section
 from flashevolve.simulate.statements import relatedness, split, statement
 
@@ -25,6 +27,8 @@ DEFAULT_COMPONENT = "system"
 """The name of a text that the prompt shows without a name."""
 
 _NAME = re.compile(r"^\W*(?:component\W+)?([\w./-]+)\W*$", re.IGNORECASE)
+_SEVERAL = re.compile(r'"verdicts"\s*:')
+"""A part of the form, where several texts are to be judged."""
 _NAMED = re.compile(r'"components"\s*:\s*\{\s*"([\w./-]+)"')
 
 
@@ -40,31 +44,60 @@ class Comparison:
     """A text of both."""
 
 
-Compare = Callable[[Sequence[str], Sequence[str]], Comparison]
-"""Compares the statements of the stale text with those of the current one."""
+Compare = Callable[[Sequence[str], Sequence[str], int], Comparison]
+"""Compares the statements of the stale text with those of the current one; the last argument is the
+number of statements of other stale texts beside them."""
 
 
 def repair(prompt: Prompt, rng: random.Random, parameters: ReaderParameters) -> str:
     """Returns a JSON object with `verdict`, `reason` and, for a patch, `components`."""
 
-    def compare(old: Sequence[str], now: Sequence[str]) -> Comparison:
-        reach = min(1.0, COMPARING * parameters.capacity_statements / max(1, len(old) + len(now)))
+    def compare(old: Sequence[str], now: Sequence[str], n_beside: int) -> Comparison:
+        n_read = len(old) + len(now) + n_beside
+        reach = min(1.0, COMPARING * parameters.capacity_statements / max(1, n_read))
         new = [said for said in old if not _covered(said, now, reach, rng)]
         n_missing = sum(not _covered(said, old, reach, rng) for said in now)
-        return Comparison(len(new), n_missing, tuple(rewrite([*now, *new], rng, parameters)))
+        both = [*now, *new]
+        kept = rewrite(both, rng, parameters, len(both) + n_beside)
+        return Comparison(len(new), n_missing, tuple(kept))
 
     return decide(prompt, compare, rng, parameters.wrong_rate)
 
 
 def decide(prompt: Prompt, compare: Compare, rng: random.Random, wrong_rate: float) -> str:
-    """Returns the verdict that comparisons of all components lead to, as a JSON object."""
+    """Returns what comparisons of all components lead to, as a JSON object."""
     named = _NAMED.search(prompt.whole)
     default = named[1] if named and named[1] != "name" else DEFAULT_COMPONENT
-    stale, current = (_texts(parts, default) for parts in versions(prompt.parts))
+    if not asks_for_verdict(prompt.whole):
+        return json.dumps(_anew(prompt, compare, default), ensure_ascii=False)
+    stale, current = versions(prompt.parts)
+    now = _texts(current, default)
+    groups = _numbered(stale) if _SEVERAL.search(prompt.whole) else {}
+    if not groups:
+        reply = _judged(_texts(stale, default), now, 0, compare, rng, wrong_rate)
+        return json.dumps(reply, ensure_ascii=False)
+    texts = {number: _texts(parts, default) for number, parts in groups.items()}
+    sizes = {n: sum(len(split(text)) for text in old.values()) for n, old in texts.items()}
+    verdicts: dict[str, object] = {}
+    for number, old in texts.items():
+        n_beside = sum(sizes.values()) - sizes[number]
+        verdicts[number] = _judged(old, now, n_beside, compare, rng, wrong_rate)
+    return json.dumps({"verdicts": verdicts}, ensure_ascii=False)
+
+
+def _judged(
+    stale: Mapping[str, str],
+    current: Mapping[str, str],
+    n_beside: int,
+    compare: Compare,
+    rng: random.Random,
+    wrong_rate: float,
+) -> dict[str, object]:
+    """Returns the verdict on one stale text."""
     patched: dict[str, str] = {}
     n_new = n_missing = 0
     for name, text in stale.items():
-        found = compare(split(text), split(current.get(name, "")))
+        found = compare(split(text), split(current.get(name, "")), n_beside)
         n_new += found.n_new
         n_missing += found.n_missing
         patched[name] = "\n".join(dict.fromkeys(found.both)) or text
@@ -80,7 +113,28 @@ def decide(prompt: Prompt, compare: Compare, rng: random.Random, wrong_rate: flo
     reply: dict[str, object] = {"verdict": verdict, "reason": reason}
     if verdict == "patch":
         reply["components"] = patched
-    return json.dumps(reply, ensure_ascii=False)
+    return reply
+
+
+def _anew(prompt: Prompt, compare: Compare, default: str) -> dict[str, object]:
+    """Returns the current text as it is written again: what a patch is without a stale text."""
+    shown = [part for part in prompt.parts if part.kind == CURRENT]
+    current = _texts(shown or [part for part in prompt.parts if part.blocks][:1], default)
+    written = {
+        name: "\n".join(dict.fromkeys(compare([], split(text), 0).both)) or text
+        for name, text in current.items()
+    }
+    return {"reason": "It says what the current text says.", "components": written}
+
+
+def _numbered(stale: Sequence[Section]) -> Mapping[str, Sequence[Section]]:
+    """Returns the parts of each stale text by the number in its heading."""
+    groups: dict[str, list[Section]] = {}
+    for part in stale:
+        headings = (heading for heading in part.path if kind_of((heading,)) == STALE)
+        if number := re.search(r"\d+", next(headings, "")):
+            groups.setdefault(number[0], []).append(part)
+    return groups
 
 
 def _covered(said: str, by: Sequence[str], reach: float, rng: random.Random) -> bool:

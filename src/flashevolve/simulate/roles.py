@@ -1,9 +1,10 @@
 """Roles: what a message wants done, judged from the message alone.
 
 Four roles: to answer a request; to improve a text from examples with feedback (reflect); to give a
-verdict on a text that was written against an older one (repair); to make one text of several
-(merge). A role follows from what is shown (examples, versions, several texts) together with the
-family of words that asks for it, so that a template may be worded in many ways.
+verdict on a text that was written against an older one, or to write the next version where such a
+text is withheld (repair); to make one text of several (merge). A role follows from what is shown
+(examples, versions, several texts) together with the family of words that asks for it, so that a
+template may be worded in many ways.
 """
 
 import re
@@ -40,6 +41,8 @@ _FEEDBACK = re.compile(
 _EXAMPLES = re.compile(
     r"(?i)\b(?:examples?|inputs?|cases?|samples?|tasks?|questions?|attempts?|requests?)\b"
 )
+_COMPONENTS = re.compile(r'"components"\s*:')
+"""A part of the form, as the verdicts are."""
 _SHOWS = re.compile(r"^\s*(?:`{3}|~{3}|#{1,6} |<\w+>|\**[A-Z][\w' ()-]{2,40}\**:)", re.MULTILINE)
 _MEMBER = re.compile(r"(?:\b(?:[A-Z]|[ivx]+|first|second|third|one|two|three)\b|\d+)", re.I)
 
@@ -49,7 +52,7 @@ def infer_role(prompt: Prompt) -> Role:
     # Most requests show nothing at all, and this is asked of every one of them.
     if prompt.fields is None and not _SHOWS.search(prompt.whole):
         return "answer"
-    if _asks_for_verdict(prompt.whole):
+    if asks_for_verdict(prompt.whole) or asks_for_components(prompt):
         return "repair"
     if not (_MERGE.search(prompt.whole) or _IMPROVE.search(prompt.whole)):
         return "answer"
@@ -115,6 +118,14 @@ def _series(heading: str) -> str | None:
     return " ".join(stem.lower().split()) if n_marks else None
 
 
-def _asks_for_verdict(text: str) -> bool:
+def asks_for_verdict(text: str) -> bool:
+    """Tells whether a message wants to know what is to become of a text."""
     words = set(re.findall(r"[a-z]+", text.lower()))
     return {"json", "verdict"} <= words and sum(word in words for word in VERDICTS) >= 2
+
+
+def asks_for_components(prompt: Prompt) -> bool:
+    """Tells whether a text is to be written anew as JSON, with no examples to learn from."""
+    if not (_COMPONENTS.search(prompt.whole) and re.search(r"(?i)\bjson\b", prompt.whole)):
+        return False
+    return not prompt.traces and current_text(prompt) is not None

@@ -1,7 +1,8 @@
-"""Servers on the running event loop, in virtual or in real time: one accelerator, or a hosted API.
+"""Servers on the running event loop, in virtual or in real time: accelerators, or a hosted API.
 
 Invariants: a cancelled request frees what it held at once; an instance belongs to one event loop;
-the accelerator has one timer, always at the batch's next event.
+each accelerator has one timer, always at the batch's next event; what a server computes is the
+simulation's own work, which a loop that charges CPU does not charge.
 """
 
 import asyncio
@@ -12,10 +13,12 @@ from typing import Protocol
 
 from flashevolve.llm.errors import Fatal, RateLimited
 from flashevolve.simulate.batching import Batch, Entry, FirstToken, ServingSettings, Timing
+from flashevolve.simulate.charged import free
 from flashevolve.simulate.hosted import Account, HostedSettings
+from flashevolve.simulate.replicated import LeastLoaded, ReplicatedSettings
 
-Preset = ServingSettings | HostedSettings
-"""What answers: one accelerator that batches, or one account at a hosted API."""
+Preset = ServingSettings | ReplicatedSettings | HostedSettings
+"""What answers: accelerators that batch, one or several, or one account at a hosted API."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,13 @@ class Server(Protocol):
 
 def server_of(preset: Preset) -> Server:
     """Returns a server with nothing to do yet."""
-    return HostedModel(preset) if isinstance(preset, HostedSettings) else ServingModel(preset)
+    match preset:
+        case HostedSettings():
+            return HostedModel(preset)
+        case ReplicatedSettings():
+            return ReplicatedModel(preset)
+        case ServingSettings():
+            return ServingModel(preset)
 
 
 class HostedModel:
@@ -127,17 +136,19 @@ class ServingModel:
         """Returns when the last token is there; cancellation frees the sequence."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Timing] = loop.create_future()
-        self._settle(self._batch.advance(loop.time()))
-        entry = self._batch.submit(
-            job.input_tokens, job.output_tokens, job.prefix_blocks, future, on_first_token
-        )
-        self._arm(loop)
+        with free():
+            self._settle(self._batch.advance(loop.time()))
+            entry = self._batch.submit(
+                job.input_tokens, job.output_tokens, job.prefix_blocks, future, on_first_token
+            )
+            self._arm(loop)
         try:
             return await future
         except asyncio.CancelledError:
-            self._settle(self._batch.advance(loop.time()))
-            self._batch.drop(entry)
-            self._arm(loop)
+            with free():
+                self._settle(self._batch.advance(loop.time()))
+                self._batch.drop(entry)
+                self._arm(loop)
             raise
 
     def _settle(self, finished: list[Entry]) -> None:
@@ -157,6 +168,34 @@ class ServingModel:
         self._timer = None if due_s is None else loop.call_at(due_s, self._tick, loop)
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = self._due_s = None
-        self._settle(self._batch.advance(loop.time()))
-        self._arm(loop)
+        with free():
+            self._timer = self._due_s = None
+            self._settle(self._batch.advance(loop.time()))
+            self._arm(loop)
+
+
+class ReplicatedModel:
+    """Serves requests on several accelerators, each on the least loaded one."""
+
+    def __init__(self, settings: ReplicatedSettings) -> None:
+        self._replicas = [ServingModel(settings.each) for _ in range(settings.n_replicas)]
+        self._routing = LeastLoaded(settings.n_replicas)
+
+    @property
+    def n_running(self) -> int:
+        """The number of sequences that hold a slot somewhere."""
+        return sum(replica.n_running for replica in self._replicas)
+
+    @property
+    def in_flight(self) -> Sequence[int]:
+        """The number of requests under way on each replica."""
+        return self._routing.in_flight
+
+    async def serve(self, job: Job, on_first_token: FirstToken | None = None) -> Timing:
+        """Returns when the last token is there; cancellation frees the sequence."""
+        with free():
+            index = self._routing.take()
+        try:
+            return await self._replicas[index].serve(job, on_first_token)
+        finally:
+            self._routing.leave(index)

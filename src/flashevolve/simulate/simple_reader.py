@@ -62,7 +62,7 @@ class SimpleReader:
     def repair(self, prompt: Prompt, rng: random.Random) -> str:
         """Returns a verdict on a stale text."""
 
-        def compare(old: Sequence[str], now: Sequence[str]) -> Comparison:
+        def compare(old: Sequence[str], now: Sequence[str], n_beside: int) -> Comparison:
             new = [said for said in old if said not in now]
             n_missing = sum(said not in old for said in now)
             return Comparison(len(new), n_missing, tuple(self._rewrite([*now, *new], rng)))

@@ -21,6 +21,7 @@ from flashevolve.simulate.constants import constants
 from flashevolve.simulate.hosted import HostedSettings
 from flashevolve.simulate.latency import LatencySettings
 from flashevolve.simulate.lengths import LengthSettings
+from flashevolve.simulate.replicated import ReplicatedSettings
 from flashevolve.simulate.serving import Preset
 
 S = TypeVar("S")
@@ -31,6 +32,8 @@ WORLD_FILE = Path(__file__).with_name("world.toml")
 TABLES = ("serving", "hosted", "lengths", "latency", "reader")
 STRENGTH = "strength"
 """A key of each preset's table beside what it serves with: how good a reader answers."""
+MOST_REPLICAS = 1024
+"""Far above what one process keeps busy."""
 MOST = 1e12
 """No number of a world is larger; sums and products of such numbers stay finite."""
 
@@ -55,22 +58,47 @@ class World:
     file: Path
 
     def preset(self, name: str) -> Preset:
-        """Returns a preset; raises `ConfigError` for an unknown name."""
-        if name not in self.presets:
+        """Returns a preset; `NAME*8` is eight replicas of an accelerator behind one address.
+
+        Raises `ConfigError` for an unknown name, or replicas that cannot be.
+        """
+        base, n_replicas = _replicas_of(name)
+        if base not in self.presets:
             raise ConfigError(
                 f"expected a simulated model among {', '.join(sorted(self.presets))}, "
-                f"found {name!r}.{nearest(name, self.presets)}"
+                f"found {name!r}.{nearest(base, self.presets)}"
             )
-        return self.presets[name]
+        preset = self.presets[base]
+        if n_replicas == 1:
+            return preset
+        if not isinstance(preset, ServingSettings):
+            raise ConfigError(
+                f"expected replicas of an accelerator, found {name!r}: {base} is an account at a "
+                "hosted API, whose limits more machines don't raise; leave out the replicas"
+            )
+        return ReplicatedSettings(each=preset, n_replicas=n_replicas)
 
     def reader_of(self, preset: str) -> ReaderParameters:
         """Returns the reader's parameters at the strength of a preset."""
-        return self.reader.at_strength(self.strengths[preset])
+        return self.reader.at_strength(self.strengths[_replicas_of(preset)[0]])
 
     def latency_s(self, workload: str, example_id: str, replica: int) -> float:
         """Returns the seconds of one evaluation; 0 for a workload that the world does not know."""
         settings = self.latency.get(workload)
         return 0.0 if settings is None else settings.draw_s(example_id, replica)
+
+
+def _replicas_of(name: str) -> tuple[str, int]:
+    """Returns a preset's name without its replicas, and their number."""
+    base, star, count = name.partition("*")
+    if not star:
+        return name, 1
+    if not count.isascii() or not count.isdigit() or not 1 <= int(count[:9]) <= MOST_REPLICAS:
+        raise ConfigError(
+            f"expected a simulated model and a number of replicas from 1 to {MOST_REPLICAS}, such "
+            f"as {base}*8, found {name!r}"
+        )
+    return base, int(count)
 
 
 def load_world(path: Path | None = None) -> World:

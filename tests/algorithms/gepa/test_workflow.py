@@ -28,9 +28,11 @@ TRAIN, VAL = ("t0", "t1", "t2"), tuple(f"v{i}" for i in range(6))
 
 def workflow_of(config: GEPA | None = None, **seed: str) -> GEPAWorkflow:
     texts = seed or {"system": "seed"}
-    return (config or GEPA()).workflow(
+    workflow = (config or GEPA()).workflow(
         Setup(seed=Artifact(texts), train_ids=TRAIN, val_ids=VAL, perfect_score=1.0)
     )
+    assert isinstance(workflow, GEPAWorkflow)
+    return workflow
 
 
 def by_text(scores: dict[str, float]) -> Any:

@@ -1,55 +1,41 @@
 """GEPA's configuration."""
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from flashevolve.algorithms.gepa.prompts import MANDATORY
-from flashevolve.config.settings import OneLine
+from flashevolve.algorithms.options import Options
 from flashevolve.engine.workflow import Setup
-from flashevolve.templates import own_template
 
 if TYPE_CHECKING:
     from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
+    from flashevolve.algorithms.pxn.workflow import PxNWorkflow
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
-class GEPA(metaclass=OneLine):
+class GEPA(Options):
     """Reflective prompt evolution with a per-example Pareto pool (Agrawal 2025)."""
 
     _: KW_ONLY
     minibatch: int = Field(default=3, ge=1)
     """Training examples that a step reflects on and is screened on."""
-    selection: Literal["pareto", "current_best", "epsilon_greedy"] = "pareto"
-    """How a parent is chosen: by fronts won, always the best mean, or the best mean but for a
-    share of `epsilon` draws."""
-    epsilon: float = Field(default=0.1, ge=0, le=1)
-    """Share of uniform draws under `epsilon_greedy`."""
-    components: Literal["round_robin", "all"] = "round_robin"
-    """Which components a step rewrites: the candidate's next one, or all of them."""
-    acceptance: Literal["strict", "improvement_or_equal"] = "strict"
-    """What the sum of a child's minibatch scores must be, compared with its parent's."""
-    merge: bool = False
-    """Whether to combine candidates that improved different components of a common ancestor."""
-    merge_max: int = Field(default=5, ge=0)
-    """Merges admitted and in flight together, at most."""
-    merge_overlap_floor: int = Field(default=5, ge=1)
-    """Validation examples that two candidates must have in common to be merged."""
-    skip_perfect: bool = True
-    """Whether to end a step whose parent is perfect on the whole minibatch."""
-    reflect: str | None = None
-    """The reflection prompt: a template, or the path of one. It must hold {{current}} and
-    {{examples}}, and may hold {{component}}. None = the package's own."""
+    parents: int = Field(default=1, ge=1)
+    """P: parents that a step draws; gepa's PxN sampling with `proposals`."""
+    proposals: int = Field(default=1, ge=1)
+    """N: proposals for each of them, each from a minibatch of its own. With P x N above 1 a step
+    does one stage for all of them before the next."""
 
-    @field_validator("reflect")
-    @classmethod
-    def _read_template(cls, value: str | None) -> str | None:
-        return None if value is None else own_template(value, MANDATORY)
+    def n_examples(self, n_train: int) -> int:
+        """Returns how many training examples a proposal takes at most."""
+        return self.minibatch
 
-    def workflow(self, setup: Setup) -> "GEPAWorkflow":
+    def workflow(self, setup: Setup) -> "GEPAWorkflow | PxNWorkflow":
         """Returns the workflow for one run."""
         from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
+        from flashevolve.algorithms.pxn.workflow import PxNWorkflow
 
+        if self.parents * self.proposals > 1:
+            return PxNWorkflow(self, setup)
         return GEPAWorkflow(self, setup)

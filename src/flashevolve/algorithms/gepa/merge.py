@@ -58,8 +58,8 @@ def find_triplet(
 ) -> tuple[int, int, int] | None:
     """Returns two candidates, the earlier first, and a common ancestor worth merging over.
 
-    Neither descends from the other; the ancestor is no better than either, was not used for this
-    pair, and equals exactly one of them in some component. Drawn in proportion to its mean.
+    Neither descends from the other; the ancestor is confirmed, no better than either, was not used
+    for this pair, and equals exactly one of them in some component. Drawn by its mean.
     """
     for _ in range(MAX_ATTEMPTS):
         i, j = sorted(rng.sample(list(candidates), 2))
@@ -68,7 +68,8 @@ def find_triplet(
         eligible = [
             a
             for a in sorted(pool.ancestors(i) & pool.ancestors(j))
-            if not any(done[:3] == [i, j, a] for done in tried)
+            if pool.candidates[a].status == "confirmed"
+            and not any(done[:3] == [i, j, a] for done in tried)
             and pool.means[a] <= min(pool.means[i], pool.means[j])
             and _complementary(pool, i, j, a)
         ]

@@ -3,9 +3,6 @@
 from flashevolve.replies.fences import fence
 from flashevolve.templates import fill, template
 
-MANDATORY = ("{{current}}", "{{examples}}")
-"""A reflection template without one of these would reflect on nothing."""
-
 
 def reflect(own: str | None, component: str, current: str, records: str) -> str:
     """Returns the request to rewrite a component; `own` = a template in place of the package's."""

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from flashevolve.algorithms.gepa.components import next_components
-from flashevolve.algorithms.gepa.config import GEPA
+from flashevolve.algorithms.components import next_components
 from flashevolve.algorithms.gepa.merge import N_SCREENED, find_merge
 from flashevolve.algorithms.minibatch import next_minibatch
+from flashevolve.algorithms.options import Options
 from flashevolve.engine.item import Selection
 from flashevolve.engine.workflow import Setup
 from flashevolve.policies import selection
@@ -50,13 +50,14 @@ class SeedSource:
     """Starts the run: the seed is scored on the validation set, once."""
 
     setup: Setup
+    step: type[Step] = Step
     name: str = "seed"
 
     def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
         """Returns the seed, to enter at `evaluate`, unless that was started before."""
         if pool.candidates or pareto(pool).state.get(SEED_STARTED):
             return None
-        seed = Step(child=self.setup.seed.to_json())
+        seed = self.step(child=self.setup.seed.to_json())
         return Selection(payload=seed, enter="evaluate", ops=(put(SEED_STARTED, True),))
 
 
@@ -67,7 +68,8 @@ class MergeSource:
     Admitted and in flight together are never more than `merge_max`.
     """
 
-    config: GEPA
+    config: Options
+    step: type[Step] = Step
     name: str = "merge"
 
     def cap(self, pool: Pool) -> int:
@@ -80,13 +82,16 @@ class MergeSource:
         due = pool.state.get(MERGES_DUE, 0)
         if not due:
             return None
-        candidates = sorted(pool.parent_weights)
+        # What is only believed in has too few scores to compare with.
+        candidates = [
+            c for c in sorted(pool.parent_weights) if pool.candidates[c].status == "confirmed"
+        ]
         found = find_merge(pool, candidates, self.config.merge_overlap_floor, rng)
         if found is None:
             return None
         first, second = (pool.candidates[p].scores for p in found.parents)
         examples, child = contrasting_ids(first, second, N_SCREENED, rng), found.artifact.to_json()
-        step = Step(parents=found.parents, split="val", examples=examples, child=child)
+        step = self.step(parents=found.parents, split="val", examples=examples, child=child)
         ops = (*found.ops, put(MERGES_DUE, due - 1))
         return Selection(payload=step, lineage=found.parents, enter="screen", ops=ops)
 
@@ -95,8 +100,11 @@ class MergeSource:
 class MutateSource:
     """Starts a mutation as soon as there is a candidate."""
 
-    config: GEPA
+    config: Options
     setup: Setup
+    n_examples: int
+    """Size of a minibatch."""
+    step: type[Step] = Step
     name: str = "mutate"
 
     def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
@@ -104,15 +112,10 @@ class MutateSource:
         if not pool.candidates:
             return None
         pool = pareto(pool)
-        parent = self._parent(pool, rng)
-        ids, ops = next_minibatch(pool.state, self.setup.train_ids, self.config.minibatch, rng)
-        names, moves = next_components(
-            pool.state, parent, tuple(self.setup.seed), self.config.components
-        )
-        step = Step(parents=(parent,), examples=tuple(dict.fromkeys(ids)), components=names)
-        return Selection(payload=step, lineage=(parent,), ops=(*ops, *moves))
+        return self.mutation(pool, self.parent(pool, rng), rng)
 
-    def _parent(self, pool: ParetoPool, rng: Random) -> int:
+    def parent(self, pool: ParetoPool, rng: Random) -> int:
+        """Returns the candidate to mutate."""
         match self.config.selection:
             case "pareto":
                 return selection.draw_parent(pool.parent_weights, rng)
@@ -121,13 +124,22 @@ class MutateSource:
             case "epsilon_greedy":
                 return selection.epsilon_greedy(pool.means, rng, self.config.epsilon)
 
+    def mutation(self, pool: ParetoPool, parent: int, rng: Random) -> Selection[Step]:
+        """Returns the start of a mutation of `parent`."""
+        ids, ops = next_minibatch(pool.state, self.setup.train_ids, self.n_examples, rng)
+        names, moves = next_components(
+            pool.state, parent, tuple(self.setup.seed), self.config.components
+        )
+        step = self.step(parents=(parent,), examples=tuple(dict.fromkeys(ids)), components=names)
+        return Selection(payload=step, lineage=(parent,), ops=(*ops, *moves))
 
-def merges_left(pool: ParetoPool, config: GEPA) -> int:
+
+def merges_left(pool: ParetoPool, config: Options) -> int:
     """Returns how many merges may be admitted beyond those that were."""
     return config.merge_max - int(pool.state.get(MERGES_ADMITTED, 0))
 
 
-def admission(source: str, pool: ParetoPool, config: GEPA) -> Ops:
+def admission(source: str, pool: ParetoPool, config: Options) -> Ops:
     """Returns what an admitted step changes: a merge is counted, a mutation makes one due."""
     if source == "merge":
         return (put(MERGES_ADMITTED, pool.state.get(MERGES_ADMITTED, 0) + 1),)

@@ -19,13 +19,13 @@ that is skipped has moved the component pointer; order never depends on the hash
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from flashevolve.algorithms.asking import ask
+from flashevolve.algorithms.components import inherit
 from flashevolve.algorithms.gepa import prompts
-from flashevolve.algorithms.gepa.components import inherit
-from flashevolve.algorithms.gepa.config import GEPA
 from flashevolve.algorithms.gepa.sources import (
     MergeSource,
     MutateSource,
@@ -33,16 +33,19 @@ from flashevolve.algorithms.gepa.sources import (
     Step,
     admission,
 )
+from flashevolve.algorithms.options import Options
 from flashevolve.algorithms.records import records
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate
 from flashevolve.engine.item import Commit, End, Item, Minimum, Needs
-from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
+from flashevolve.engine.workflow import Setup, Source, Stage, StageContext, Workflow
 from flashevolve.llm.errors import Empty, Refused, Truncated
-from flashevolve.llm.messages import assistant, user
-from flashevolve.pools.pareto import ParetoPool, insert, pareto
+from flashevolve.outcome import Outcome
+from flashevolve.policies.speculation import exceeds
+from flashevolve.pools.pareto import Ops, ParetoPool, confirm, insert, pareto
 from flashevolve.pools.pool import Pool
-from flashevolve.replies.fences import ReplyError, fenced_text
+from flashevolve.replies.fences import ReplyError
+from flashevolve.task import Example
 
 
 class GEPAWorkflow(Workflow[Step]):
@@ -50,9 +53,9 @@ class GEPAWorkflow(Workflow[Step]):
 
     name: ClassVar[str] = "gepa"
     gate: ClassVar[str | None] = "screen"
-    payload = Step
+    payload: type[Step] = Step
 
-    def __init__(self, config: GEPA, setup: Setup) -> None:
+    def __init__(self, config: Options, setup: Setup) -> None:
         if config.merge and len(setup.seed) == 1:
             warnings.warn(
                 "merge=True has no effect: a merge combines changes to different components, and "
@@ -62,18 +65,25 @@ class GEPAWorkflow(Workflow[Step]):
             config = replace(config, merge=False)
         self.config = config
         self.setup = setup
-        merge = (MergeSource(config),) if config.merge else ()
-        self.sources = (SeedSource(setup), *merge, MutateSource(config, setup))
+        merge = (MergeSource(config, self.payload),) if config.merge else ()
+        self.sources = (SeedSource(setup, self.payload), *merge, *self.mutations())
         self.stages = (
-            Stage(name="rollout", run=self.rollout, needs=_runs_examples),
+            Stage(name="rollout", run=self.rollout, needs=_runs_examples, release="rollout"),
             Stage(name="propose", run=self.propose, needs=_proposes, counts="proposed"),
             Stage(name="screen", run=self.screen, needs=_runs_examples, counts="screened"),
-            Stage(name="evaluate", run=self.evaluate, needs=self._sweeps, counts="swept"),
+            Stage(
+                name="evaluate",
+                run=self.evaluate,
+                needs=self._sweeps,
+                counts="swept",
+                release="sweep",
+            ),
         )
 
     def minimum(self) -> Minimum:
         """Returns what the seed's validation and one whole step need."""
-        n_val, n = len(self.setup.val_ids), self.config.minibatch
+        n_val = len(self.setup.val_ids)
+        n = self.config.n_examples(len(self.setup.train_ids))
         why = f"{n_val} for the seed on val, 2 x {n} and {n_val} for one step"
         return Minimum(metric_calls=2 * n, shared=2 * n_val, proposals=1, why=why)
 
@@ -81,17 +91,29 @@ class GEPAWorkflow(Workflow[Step]):
         """Returns an empty pool."""
         return ParetoPool()
 
+    def mutations(self) -> tuple[Source[Step], ...]:
+        """Returns the sources of mutations."""
+        n = self.config.n_examples(len(self.setup.train_ids))
+        return (MutateSource(self.config, self.setup, n, self.payload),)
+
     async def rollout(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
-        """Runs the parent on the examples, afresh, and notes what happened."""
+        """Runs the parent on the examples, afresh, and notes what happened.
+
+        The step goes on with the examples of which the outcome is known: all, unless the stage was
+        released early.
+        """
         step = item.payload
         parent = ctx.pool.candidates[step.parents[0]].artifact
         outcomes = await ctx.evaluate(parent, "train", step.examples, fresh=True)
-        scores = {e: outcomes[e].score for e in step.examples}
+        scores = {e: outcome.score for e, outcome in outcomes.items()}
         if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
             return End("skipped", f"the parent is perfect on all {len(scores)} examples")
-        examples = [ctx.example(e) for e in step.examples]
-        text = records(examples, outcomes, self.setup.input)
-        return item.with_payload(base_scores=scores, records=text)
+        noted = self.noted([ctx.example(e) for e in outcomes], outcomes)
+        return item.with_payload(examples=tuple(outcomes), base_scores=scores, **noted)
+
+    def noted(self, examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+        """Returns the fields of the step that say what the parent did on the examples."""
+        return {"records": records(examples, outcomes, self.setup.input)}
 
     async def propose(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Has a model rewrite each chosen component in the light of the records."""
@@ -99,14 +121,7 @@ class GEPAWorkflow(Workflow[Step]):
         parent = ctx.pool.candidates[step.parents[0]].artifact
 
         async def rewrite(name: str, ctx: StageContext) -> str:
-            question = user(prompts.reflect(self.config.reflect, name, parent[name], step.records))
-            reply = await ctx.chat("reflect", [question])
-            try:
-                return fenced_text(reply.text)
-            except ReplyError as error:
-                correction = user(prompts.again(name, str(error)))
-            messages = [question, assistant(reply.text), correction]
-            return fenced_text((await ctx.chat("reflect", messages, name="again")).text)
+            return await self.rewrite(step, name, parent[name], ctx)
 
         try:
             texts = await ctx.map(rewrite, step.components)
@@ -114,6 +129,11 @@ class GEPAWorkflow(Workflow[Step]):
             return End("skipped", f"no new text from the reflecting model: {error}", useless=True)
         child = parent.replace(texts)
         return _no_op(child, ctx.pool) or item.with_payload(child=child.to_json())
+
+    async def rewrite(self, step: Step, component: str, current: str, ctx: StageContext) -> str:
+        """Returns the new text of a component."""
+        question = prompts.reflect(self.config.reflect, component, current, step.records)
+        return await ask(ctx, component, question)
 
     async def screen(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Lets a child pass that beats its parent on the examples; a merge may equal the better.
@@ -144,24 +164,52 @@ class GEPAWorkflow(Workflow[Step]):
         return End("rejected", f"{verdict} on {len(step.examples)} examples")
 
     async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
-        """Scores the child on the whole validation set."""
+        """Scores the child on the validation set."""
         child = _child(item.payload)
-        if end := _no_op(child, ctx.pool):
+        if end := _no_op(child, ctx.pool, own=item.ticket):
             return end
         outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
-        return item.with_payload(scores={e: outcomes[e].score for e in self.setup.val_ids})
+        return item.with_payload(scores={e: outcome.score for e, outcome in outcomes.items()})
+
+    def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:
+        """Inserts a child that so far beats the best candidate on the same examples."""
+        pool, step, child = pareto(pool), item.payload, _child(item.payload)
+        best = pool.best()
+        if best is None or _no_op(child, pool) or not exceeds(step.scores, best.scores):
+            return None
+        inserted = insert(
+            child,
+            parents=step.parents,
+            scores=step.scores,
+            ticket=item.ticket,
+            reference=best.id,
+        )
+        ops = (inserted, *inherit(pool.state, pool.next_id, step.parents))
+        return Commit(ops=ops, text=_in_words(step, pool, pool.next_id))
+
+    def confirms(self, item: Item[Step], candidate: Candidate, pool: Pool) -> bool:
+        """Says whether a child that was inserted early beats the best of then on all examples."""
+        assert candidate.reference is not None
+        return exceeds(item.payload.scores, pool.candidates[candidate.reference].scores)
 
     def commit(self, item: Item[Step], pool: Pool) -> Commit | End:
         """Admits the child with its scores; an admitted mutation makes a merge due."""
         pool, step, child = pareto(pool), item.payload, _child(item.payload)
-        if end := _no_op(child, pool):
+        if end := _no_op(child, pool, own=item.ticket):
             return end
-        ops = (
-            insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket),
-            *inherit(pool.state, pool.next_id, step.parents),
-            *admission(item.source, pool, self.config),
+        known = pool.unconfirmed(item.ticket)
+        if known is not None:
+            candidate = known.id
+            ops: Ops = (confirm(candidate, step.scores),)
+        else:
+            candidate = pool.next_id
+            inserted = insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket)
+            ops = (inserted, *inherit(pool.state, candidate, step.parents))
+        return Commit(
+            ops=(*ops, *admission(item.source, pool, self.config)),
+            text=_in_words(step, pool, candidate),
+            marks=pool.marks(step.scores),
         )
-        return Commit(ops=ops, text=_in_words(step, pool), marks=pool.marks(step.scores))
 
     def artifact(self, item: Item[Step]) -> Artifact | None:
         """Returns the child, once there is one."""
@@ -199,15 +247,19 @@ def _child(step: Step) -> Artifact:
     return Artifact(step.child or {})
 
 
-def _no_op(child: Artifact, pool: Pool) -> End | None:
-    twin = pareto(pool).contains(child)
-    return None if twin is None else End("no-op", f"duplicate of candidate {twin}")
+def _no_op(child: Artifact, pool: Pool, own: int = 0) -> End | None:
+    """Ends a duplicate; what item `own` has inserted and not yet confirmed is none."""
+    pool = pareto(pool)
+    twin, early = pool.contains(child), pool.unconfirmed(own)
+    if twin is None or (early is not None and early.id == twin):
+        return None
+    return End("no-op", f"duplicate of candidate {twin}")
 
 
-def _in_words(step: Step, pool: ParetoPool) -> str:
+def _in_words(step: Step, pool: ParetoPool, candidate: int) -> str:
     """Returns what the commit changes, for a model that repairs what is stale now."""
     mean = sum(step.scores.values()) / len(step.scores)
-    text = f"Candidate {pool.next_id} scores {_number(mean)} on {len(step.scores)} examples"
+    text = f"Candidate {candidate} scores {_number(mean)} on {len(step.scores)} examples"
     parents = [pool.candidates[p] for p in step.parents]
     text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents)
     return f"{text}.\n{parents[0].artifact.diff(_child(step))}" if parents else f"{text}: the seed."

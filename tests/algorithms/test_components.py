@@ -1,4 +1,4 @@
-from flashevolve.algorithms.gepa.components import inherit, next_components
+from flashevolve.algorithms.components import inherit, next_components
 from flashevolve.pools.pareto import ParetoPool
 
 NAMES = ("answer", "plan", "search")

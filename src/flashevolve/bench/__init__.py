@@ -1,0 +1,1 @@
+"""`flashevolve bench`: the same cell under several arms, measured, compared and printed."""

@@ -1,0 +1,196 @@
+"""Compare: from rows to tables of arms, with intervals, and to sentences about what was found.
+
+Everything is paired by seed. A figure that an arm lacks on a seed leaves that pair out, and the
+table says so by its number of seeds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Literal
+
+from flashevolve.bench import stats
+from flashevolve.bench.cell import Row
+from flashevolve.bench.measure import X_AXES, Y_TEST, area, time_to, value_at
+from flashevolve.bench.report import Figure, Line, Table
+
+N_POINTS = 60
+"""Of an anytime curve in a figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A figure in a table."""
+
+    key: str
+    """Of `Row.figures`."""
+    per: str | None = None
+    """Another figure that it is divided by: the mean over seeds of the one by that of the other, so
+    that a seed on which the divisor is 0 counts too."""
+    title: str
+    digits: int = 2
+    against: Literal["difference", "ratio"] = "difference"
+    """How it is compared with the baseline's."""
+    scale: float = 1.0
+    """What a value is multiplied with to be shown; 100 = percent, or points of a score."""
+
+
+def arms_of(rows: Sequence[Row]) -> list[str]:
+    """Returns the arms in order of appearance."""
+    return list(dict.fromkeys(row.arm for row in rows))
+
+
+def by_seed(rows: Sequence[Row], arm: str, key: str, scale: float = 1.0) -> dict[int, float]:
+    """Returns an arm's figure by seed; seeds without it are left out."""
+    found = {row.seed: row.figures.get(key) for row in rows if row.arm == arm}
+    return {seed: scale * value for seed, value in found.items() if value is not None}
+
+
+def shown(estimate: stats.Estimate | None, digits: int, *, sign: bool = False) -> str:
+    """Returns a value with its interval."""
+    if estimate is None:
+        return "-"
+    form = f"{'+' if sign else ''}.{digits}f"
+    text = f"{estimate.value:{form}}"
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{estimate.low:{form}}, {estimate.high:{form}}]"
+
+
+def own(rows: Sequence[Row], arm: str, column: Column) -> stats.Estimate | None:
+    """Returns an arm's figure over its seeds."""
+    found = by_seed(rows, arm, column.key, column.scale)
+    if column.per is not None:
+        return stats.product([(found, 1.0), (by_seed(rows, arm, column.per), -1.0)])
+    return stats.mean(list(found.values())) if found else None
+
+
+def values(title: str, rows: Sequence[Row], columns: Sequence[Column]) -> Table:
+    """Returns a table of each arm's own figures."""
+    lines = []
+    for arm in arms_of(rows):
+        cells = [arm]
+        for column in columns:
+            cells.append(shown(own(rows, arm, column), column.digits))
+        lines.append(tuple(cells))
+    titles = ("arm", *(column.title for column in columns))
+    return Table(title=title, columns=titles, rows=tuple(lines))
+
+
+def compared(rows: Sequence[Row], arm: str, baseline: str, column: Column) -> stats.Estimate | None:
+    """Returns an arm's figure against the baseline's: paired difference, or ratio."""
+    ours = by_seed(rows, arm, column.key, column.scale)
+    theirs = by_seed(rows, baseline, column.key, column.scale)
+    if column.per is not None:
+        divisors = by_seed(rows, arm, column.per), by_seed(rows, baseline, column.per)
+        return stats.product([(ours, 1.0), (divisors[0], -1.0), (theirs, -1.0), (divisors[1], 1.0)])
+    return getattr(stats, column.against)(ours, theirs)  # type: ignore[no-any-return]
+
+
+def against(title: str, rows: Sequence[Row], baseline: str, columns: Sequence[Column]) -> Table:
+    """Returns a table of each arm against one of them."""
+    lines = []
+    for arm in arms_of(rows):
+        if arm == baseline:
+            continue
+        cells = [arm]
+        for column in columns:
+            found = compared(rows, arm, baseline, column)
+            text = shown(found, column.digits, sign=column.against == "difference")
+            cells.append(f"{text} x" if found and column.against == "ratio" else text)
+        lines.append(tuple(cells))
+    titles = (f"against {baseline}", *(column.title for column in columns))
+    return Table(title=title, columns=titles, rows=tuple(lines))
+
+
+def finding(rows: Sequence[Row], arm: str, baseline: str, column: Column, words: str) -> str | None:
+    """Returns one sentence with sign, size and interval; None without a comparison.
+
+    `words` says what is compared, such as "test score after 10 minutes, in points".
+    """
+    found = compared(rows, arm, baseline, column)
+    if found is None:
+        return None
+    neutral = 1.0 if column.against == "ratio" else 0.0
+    side = found.side(neutral)
+    verdict = {1: "more", -1: "less", 0: "no difference that the interval excludes from zero"}
+    if found.low is None:
+        verdict[0] = "too few seeds for an interval"
+    text = shown(found, column.digits, sign=column.against == "difference")
+    text += " x" if column.against == "ratio" else ""
+    return f"{arm} against {baseline}, {words}: {text} ({verdict[side]}; n={found.n})"
+
+
+# -- what only all arms of a seed together give ----------------------------------------------------
+
+
+def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
+    """Returns the rows with figures that compare the arms of each seed.
+
+    `area_time`, `area_tokens`, `area_metric calls`: the anytime test curve's mean up to what the
+    thriftiest arm of that seed spent. `test_at_...`: the curve's value there. `target_min`: minutes
+    until the test score reached what the baseline had at its end, and `reached`, 0 where the curve
+    ended before: then the minutes are a lower bound.
+    """
+    by: dict[int, list[Row]] = {}
+    for row in rows:
+        by.setdefault(row.seed, []).append(row)
+    made: dict[str, Row] = {}
+    for together in by.values():
+        ends = {
+            name: min(row.curves["curve"][-1][axis] for row in together)
+            for name, axis in X_AXES.items()
+        }
+        target = next((r.figures.get("test") for r in together if r.arm == baseline), None)
+        for row in together:
+            curve, extra = row.curves["curve"], dict(row.figures)
+            for name, axis in X_AXES.items():
+                extra[f"area_{name}"] = area(curve, ends[name], axis)
+                extra[f"test_at_{name}"] = value_at(curve, ends[name], axis, Y_TEST)
+            if target is not None:
+                seconds, reached = time_to(curve, target)
+                extra |= {"target_min": seconds / 60, "reached": float(reached)}
+            made[row.key] = replace(row, figures=extra)
+    return [made[row.key] for row in rows]
+
+
+def anytime(name: str, title: str, rows: Sequence[Row], axis: str = "time") -> Figure:
+    """Returns the mean anytime test curves of all arms, each drawn as far as all its seeds go."""
+    place, lines = X_AXES[axis], []
+    for arm in arms_of(rows):
+        curves = [row.curves["curve"] for row in rows if row.arm == arm]
+        end = min(curve[-1][place] for curve in curves)
+        xs = [end * i / N_POINTS for i in range(N_POINTS + 1)]
+        ys = [_mean_at(curves, x, place) for x in xs]
+        drawn = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
+        scale = 60 if axis == "time" else 1
+        points_x = tuple(round(x / scale, 3) for x, _ in drawn)
+        lines.append(Line(label=arm, x=points_x, y=tuple(round(y, 5) for _, y in drawn)))
+    unit = {"time": "minutes, simulated"}.get(axis, axis)
+    return Figure(name=name, title=title, x=unit, y="mean test score", lines=tuple(lines))
+
+
+def _mean_at(
+    curves: Sequence[Sequence[Sequence[float | None]]], x: float, place: int
+) -> float | None:
+    found = [value_at(curve, x, place, Y_TEST) for curve in curves]
+    known = [value for value in found if value is not None]
+    return fmean(known) if known else None
+
+
+def points(name: str, title: str, rows: Sequence[Row], column: Column) -> Figure:
+    """Returns a figure with one point and interval per arm for one column."""
+    arms = arms_of(rows)
+    estimates = [own(rows, arm, column) for arm in arms]
+    kept = [(arm, e) for arm, e in zip(arms, estimates, strict=True) if e is not None]
+    line = Line(
+        label=column.title,
+        x=tuple(float(i) for i in range(len(kept))),
+        y=tuple(round(e.value, 5) for _, e in kept),
+        low=tuple(round(e.value if e.low is None else e.low, 5) for _, e in kept),
+        high=tuple(round(e.value if e.high is None else e.high, 5) for _, e in kept),
+    )
+    ticks = tuple(arm for arm, _ in kept)
+    return Figure(
+        name=name, title=title, x="", y=column.title, lines=(line,), kind="point", ticks=ticks
+    )

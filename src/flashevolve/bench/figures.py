@@ -1,0 +1,62 @@
+"""Figures: drawn from a report's data with matplotlib, the same bytes each time."""
+
+from pathlib import Path
+from typing import Any
+
+from flashevolve.bench.report import Figure, Report
+from flashevolve.bench.stats import extra
+
+COLOURS = (
+    "#57606a", "#2f6f9f", "#c2571a", "#2e7d4f", "#8250a0", "#b3862a", "#1f9aa8", "#b03a5b",
+    "#6e7b2c", "#444c9e", "#9a9a9a", "#000000",
+)  # fmt: skip
+"""Grey first: the baseline is the first line."""
+SIZE_INCHES = (7.2, 3.6)
+
+
+def draw_all(report: Report, folder: Path, endings: tuple[str, ...] = ("svg", "png")) -> list[Path]:
+    """Writes every figure of a report into a folder; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return [path for figure in report.figures for path in _written(figure, folder, endings)]
+
+
+def _written(figure: Figure, folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    matplotlib = extra("matplotlib")
+    matplotlib.use("Agg")
+    pyplot = extra("matplotlib.pyplot")
+    # Without a salt of its own, an SVG's ids differ from one process to the next.
+    settings = {"svg.hashsalt": figure.name, "font.size": 9, "svg.fonttype": "none"}
+    with matplotlib.rc_context(settings):
+        canvas, axes = pyplot.subplots(figsize=SIZE_INCHES, layout="constrained")
+        _draw(figure, axes)
+        paths = [folder / f"{figure.name}.{ending}" for ending in endings]
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {}
+            canvas.savefig(path, metadata=metadata, dpi=150)
+        pyplot.close(canvas)
+    return paths
+
+
+def _draw(figure: Figure, axes: Any) -> None:
+    for i, line in enumerate(figure.lines):
+        colour = COLOURS[i % len(COLOURS)]
+        if figure.kind == "point":
+            below = [y - low for y, low in zip(line.y, line.low, strict=True)]
+            above = [high - y for y, high in zip(line.y, line.high, strict=True)]
+            axes.errorbar(line.x, line.y, yerr=[below, above], fmt="o", color=COLOURS[1], capsize=3)
+            continue
+        where = {"drawstyle": "steps-post"} if figure.kind == "step" else {}
+        axes.plot(line.x, line.y, label=line.label, color=colour, linewidth=1.5, **where)
+        if line.low:
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
+    if figure.kind == "point":
+        axes.set_xticks(range(len(figure.ticks)), figure.ticks, rotation=20, ha="right")
+        axes.set_ylim(bottom=min(0, *axes.get_ylim()))
+    else:
+        axes.legend(fontsize=8, frameon=False)
+    axes.set_title(figure.title, fontsize=10)
+    axes.set_xlabel(figure.x)
+    axes.set_ylabel(figure.y)
+    axes.grid(alpha=0.3)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

@@ -1,0 +1,143 @@
+"""Report: tables and figures of a suite, told on a terminal, in Markdown or as JSON.
+
+Pure data first: a suite turns rows into a `Report`, and the same report is printed and written to
+the documents. A report names its world, its seeds and the command that repeats it, and says of
+figures from the simulation that they are predictions.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flashevolve.bench.cell import Row, one_world
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PREDICTIONS = (
+    "PREDICTIONS of the simulation: time, tokens and use are a model's; scores show what the "
+    "mechanisms do in this stated world, and stand beside no published score."
+)
+MEASURED = "Measured on a real endpoint, in real time."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table whose cells are ready to print."""
+
+    title: str
+    columns: tuple[str, ...]
+    """The first names the row."""
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One curve, or one row of points."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    """Lower ends of intervals; empty = none."""
+    high: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A picture, before it is drawn."""
+
+    name: str
+    """Of its file, without ending."""
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    kind: str = "line"
+    """`line`, `step`, or `point` with x as places of `ticks`."""
+    ticks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a suite says of its rows."""
+
+    suite: str
+    about: str
+    """One sentence: what was compared."""
+    head: tuple[str, ...]
+    tables: tuple[Table, ...]
+    findings: tuple[str, ...] = ()
+    """Sentences with sign, size and interval."""
+    figures: tuple[Figure, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
+
+
+def head_of(rows: Sequence[Row], command: str) -> tuple[str, ...]:
+    """Returns the lines that open every report. Raises `ConfigError` for rows of two worlds."""
+    world = one_world(rows)
+    seeds = sorted({row.seed for row in rows})
+    cells = sorted({row.cell for row in rows})
+    packages = ", ".join(sorted({row.package for row in rows}))
+    cpu_s = sum(row.cpu_s for row in rows)
+    models = ", ".join(sorted({row.model for row in rows}))
+    return (
+        f"{PREDICTIONS} World {world}." if world else f"{MEASURED} Model {models}.",
+        f"{len(rows)} runs on {len(seeds)} paired seeds ({seeds[0]} to {seeds[-1]}), "
+        f"flashevolve {packages}, {cpu_s:.0f} s of processor time.",
+        f"Cells: {'; '.join(cells)}.",
+        f"Again: {command}",
+        f"On a real endpoint: {command} --model NAME --base-url URL",
+        "Values are interquartile means over seeds, with 95 % bootstrap intervals [low, high].",
+    )
+
+
+def to_json(report: Report, rows: Iterable[Row]) -> dict[str, Any]:
+    """Returns the report and the figures of its rows; curves are in the raw rows."""
+    kept = [{k: v for k, v in asdict(row).items() if k != "curves"} for row in rows]
+    return {**asdict(report), "rows": kept}
+
+
+def markdown(report: Report, *, images: str | None = None) -> str:
+    """Returns the report as a section; `images` = the folder of its pictures, None = without."""
+    parts = [f"## {report.suite}", report.about]
+    parts += [f"**{warning}**" for warning in report.warnings]
+    parts.append("\n".join(f"- {line}" for line in report.head))
+    if report.findings:
+        parts += ["### Findings", "\n".join(f"- {line}" for line in report.findings)]
+    for table in report.tables:
+        lines = [_md(table.columns), _md("---" for _ in table.columns)]
+        lines += [_md(row) for row in table.rows]
+        parts += [f"### {table.title}", "\n".join(lines), *table.notes]
+    if images is not None:
+        parts += [f"![{f.title}]({images}/{f.name}.svg)" for f in report.figures]
+    return "\n\n".join(parts) + "\n"
+
+
+def _md(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def show(report: Report, console: "Console") -> None:
+    """Prints the report."""
+    from rich.markup import escape
+    from rich.table import Table as Rich
+
+    console.print(f"[bold]bench {report.suite}[/]: {escape(report.about)}")
+    for line in (*report.warnings, *report.head):
+        console.print(escape(line), highlight=False)
+    for table in report.tables:
+        shown = Rich(title=escape(table.title), title_justify="left", title_style="bold")
+        for i, column in enumerate(table.columns):
+            shown.add_column(escape(column), justify="left" if i == 0 else "right")
+        for row in table.rows:
+            shown.add_row(*(escape(cell) for cell in row))
+        console.print()
+        console.print(shown)
+        for note in table.notes:
+            console.print(escape(note), highlight=False)
+    if report.findings:
+        console.print()
+    for line in report.findings:
+        console.print(f"- {escape(line)}", highlight=False)

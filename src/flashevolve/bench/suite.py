@@ -1,0 +1,58 @@
+"""Suite: a named set of jobs, and what it says of their rows.
+
+A suite is two pure functions: options to jobs, rows to a report. Adding one takes a module in
+`bench/suites/` with a `SUITE`, and a line in `SUITES`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from flashevolve.bench.cell import Job, Row
+from flashevolve.bench.report import Report
+from flashevolve.errors import ConfigError, nearest
+
+SUITES = {
+    "evolution": "flashevolve.bench.suites.evolution",
+    "staleness": "flashevolve.bench.suites.staleness",
+    "speculation": "flashevolve.bench.suites.speculation",
+    "workers": "flashevolve.bench.suites.workers",
+}
+"""Name -> module that holds its `SUITE`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the command line asks of a suite."""
+
+    seeds: int
+    quick: bool = False
+    """Seconds instead of minutes: tiny cells, that show nothing but that it works."""
+    preset: str | None = None
+    """Another backend than the suite's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """A comparison that can be repeated by one command."""
+
+    name: str
+    about: str
+    """One sentence: what is compared."""
+    seeds: int
+    """How many by default."""
+    jobs: Callable[[Options], list[Job]]
+    report: Callable[[Sequence[Row], str], Report]
+    """(rows, the command that made them) -> the report."""
+    quick_seeds: int = 1
+
+
+def suite(name: str) -> Suite:
+    """Returns a suite. Raises `ConfigError` for an unknown one."""
+    if name not in SUITES:
+        raise ConfigError(
+            f"bench: expected one of {', '.join(SUITES)}, found {name!r}.{nearest(name, SUITES)}"
+        )
+    found = import_module(SUITES[name]).SUITE
+    assert isinstance(found, Suite)
+    return found

@@ -1,0 +1,1 @@
+"""The suites of `flashevolve bench`, one module each."""

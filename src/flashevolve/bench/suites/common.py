@@ -1,0 +1,91 @@
+"""What suites share: arms that several of them run, and jobs of arms by seeds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from flashevolve.bench import measure
+from flashevolve.bench.cell import Arm, Cell, Job, Measure
+from flashevolve.bench.compare import Column
+from flashevolve.bench.suite import Options
+from flashevolve.errors import ConfigError
+
+SYNC = Arm(name="sync", settings={"schedule": "sync", "policy": "full"})
+"""One step at a time, its requests in parallel: the baseline of every ratio."""
+
+RATES: tuple[Measure, ...] = (measure.work, measure.fates, measure.backend, measure.ceiling)
+LEARNING: tuple[Measure, ...] = (measure.work, measure.fates, measure.quality, measure.backend)
+
+POINTS = 100.0
+"""Scores are told in points: hundredths."""
+TEST = Column(key="test", title="test, points", digits=1, scale=POINTS)
+GAP_TO_VAL = Column(key="gap_to_validation", title="val - test", digits=1, scale=POINTS)
+FRONT_PER_HOUR = Column(key="front_per_hour", title="front/hour", digits=1, against="ratio")
+TOKENS_PER_FRONT = Column(
+    key="tokens", per="front", title="k tokens per front", digits=0, against="ratio", scale=1e-3
+)
+PROPOSALS = Column(key="proposed_per_min", title="proposals/min", digits=2, against="ratio")
+SWEEPS = Column(key="swept_per_min", title="sweeps/min", digits=2, against="ratio")
+ADMITTED = Column(key="admitted_per_min", title="admitted/min", digits=2, against="ratio")
+IN_FLIGHT = Column(key="in_flight", title="in flight", digits=1)
+CEILING = Column(key="share_of_ceiling", title="share of ceiling, %", digits=0, scale=100)
+TARGET = Column(key="target_min", title="minutes to target", digits=1, against="ratio")
+REACHED = Column(key="reached", title="reached it, %", digits=0, scale=100)
+AREAS = (
+    Column(key="area_time", title="area, equal time", digits=1, scale=POINTS),
+    Column(key="area_tokens", title="area, equal tokens", digits=1, scale=POINTS),
+    Column(key="area_metric calls", title="area, equal metric calls", digits=1, scale=POINTS),
+)
+
+
+def arm(name: str, **settings: Any) -> Arm:
+    """Returns an arm of the asynchronous engine, policy full unless `settings` say otherwise."""
+    return Arm(name=name, settings={"policy": "full", **settings})
+
+
+def jobs_of(
+    suite: str,
+    cell: Cell,
+    arms: Iterable[Arm],
+    seeds: int,
+    measures: Sequence[Measure],
+    group: str = "",
+) -> list[Job]:
+    """Returns a job for each seed and arm, all arms of a seed together."""
+    arms = [a for a in arms if resolves(a, cell)]
+    return [
+        Job(suite=suite, arm=a, cell=cell, seed=seed, measures=tuple(measures), group=group)
+        for seed in range(seeds)
+        for a in arms
+    ]
+
+
+def resolves(arm: Arm, cell: Cell) -> bool:
+    """Says whether this version knows the arm's settings."""
+    from flashevolve.bench.execute import settings_of
+    from flashevolve.bench.tasks import task_parts
+
+    small = replace(cell, n_train=9, n_val=9, n_test=1)
+    job = Job(suite="", arm=arm, cell=small, seed=0, measures=())
+    try:
+        settings_of(job, task_parts(small, 0))
+    except ConfigError:
+        return False
+    return True
+
+
+def cell_of(options: Options, **given: Any) -> Cell:
+    """Returns a cell, on the backend asked for, and tiny if `--quick` is asked for."""
+    if options.preset is not None:
+        given["preset"] = options.preset
+    if options.quick:
+        given |= {"n_train": 12, "n_val": 12, "n_test": 20 if given.get("n_test", 1) else 0}
+        given |= {"metric_calls": 150} if given.get("metric_calls") else {"minutes": 2.0}
+    return Cell(**given)
+
+
+def merged_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns settings with the tables of all parts."""
+    from flashevolve.bench.execute import merged
+
+    return merged(*parts)

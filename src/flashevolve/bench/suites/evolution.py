@@ -1,0 +1,128 @@
+"""Evolution: what each way of running finds in half an hour (the paper's Table 2 and Figure 4)."""
+
+from collections.abc import Sequence
+
+from flashevolve.bench.cell import Arm, Job, Row
+from flashevolve.bench.compare import (
+    Column,
+    against,
+    anytime,
+    arms_of,
+    finding,
+    values,
+    with_equal,
+)
+from flashevolve.bench.measure import null_gate
+from flashevolve.bench.report import Report, head_of
+from flashevolve.bench.suite import Options, Suite
+from flashevolve.bench.suites.common import (
+    AREAS,
+    FRONT_PER_HOUR,
+    GAP_TO_VAL,
+    LEARNING,
+    PROPOSALS,
+    REACHED,
+    SWEEPS,
+    SYNC,
+    TARGET,
+    TEST,
+    TOKENS_PER_FRONT,
+    arm,
+    cell_of,
+    jobs_of,
+)
+
+NAME = "evolution"
+ABOUT = (
+    "sync GEPA, its P x N batches, Combee and FlashEvolve at equal time on the same seeds and slots"
+)
+ALGORITHMS = "algorithms"
+MERGE = "merge"
+SYNC_MERGE = "sync, merge"
+
+
+def _batched(parents: int, proposals: int) -> Arm:
+    return arm(
+        f"P x N = {parents} x {proposals}",
+        schedule="sync",
+        gepa={"parents": parents, "proposals": proposals},
+    )
+
+
+def _combee(batch: int) -> Arm:
+    settings = {"schedule": "sync", "algorithm": "combee", "combee": {"batch": batch}}
+    return arm(f"Combee {batch}", **settings)
+
+
+ARMS = (
+    SYNC,
+    Arm(name="default"),
+    arm("full"),
+    _batched(2, 2),
+    _batched(4, 2),
+    _batched(8, 2),
+    _combee(10),
+    _combee(40),
+)
+MERGE_ARMS = (
+    SYNC,
+    arm(SYNC_MERGE, schedule="sync", gepa={"merge": True}),
+    arm("full"),
+    arm("full, merge", gepa={"merge": True}),
+)
+NORMAL = Column(key="gain", title="gain, points", digits=1, scale=100)
+RATE = Column(key="gain", title="normalised rate", digits=2, scale=100, against="ratio")
+
+
+def jobs(options: Options) -> list[Job]:
+    """Returns all arms in half an hour, and a quarter of the seeds with merge on and off."""
+    measures = (*LEARNING, null_gate)
+    cell = cell_of(options, n_val=60, n_test=150, minutes=30.0)
+    two = cell_of(options, task="instructions-two-parts", n_val=60, n_test=150, minutes=15.0)
+    found = jobs_of(NAME, cell, ARMS, options.seeds, measures, ALGORITHMS)
+    return found + jobs_of(NAME, two, MERGE_ARMS, options.seeds, LEARNING, MERGE)
+
+
+def report(rows: Sequence[Row], command: str) -> Report:
+    """Compares scores, time to target, front per hour and tokens per front."""
+    main = with_equal([row for row in rows if row.group == ALGORITHMS], SYNC.name)
+    merge = with_equal([row for row in rows if row.group == MERGE], SYNC.name)
+    own = (TEST, NORMAL, GAP_TO_VAL, PROPOSALS, SWEEPS, FRONT_PER_HOUR, TOKENS_PER_FRONT)
+    relative = (TEST, RATE, *AREAS, FRONT_PER_HOUR, TOKENS_PER_FRONT, TARGET)
+    noise = (
+        Column(key="null_gate_seed", title="seed text, %", digits=1, scale=100),
+        Column(key="null_gate_best", title="best text, %", digits=1, scale=100),
+    )
+    tables, findings = [], []
+    if main:
+        tables = [
+            values("At the end", main, (*own, TARGET, REACHED)),
+            against("Paired by seed", main, SYNC.name, relative),
+            values("How often an unchanged child passes the gate", main, noise),
+        ]
+        words = "test points at the end"
+        findings = [
+            finding(main, a, SYNC.name, TEST, words) for a in arms_of(main) if a != SYNC.name
+        ]
+        findings += [
+            finding(main, a, SYNC.name, FRONT_PER_HOUR, "front per hour")
+            for a in arms_of(main)
+            if a != SYNC.name
+        ]
+    if merge:
+        columns = (TEST, *AREAS, FRONT_PER_HOUR, TOKENS_PER_FRONT)
+        tables.append(against("Merge, prompts of two components", merge, SYNC.name, columns))
+        for on, off in ((SYNC_MERGE, SYNC.name), ("full, merge", "full")):
+            findings.append(finding(merge, on, off, TEST, "merge on against off, test points"))
+    figure = anytime("bench-evolution", "Evolution: test score against time", main) if main else ()
+    return Report(
+        suite=NAME,
+        about=ABOUT,
+        head=head_of(rows, command),
+        tables=tuple(tables),
+        findings=tuple(filter(None, findings)),
+        figures=(figure,) if figure else (),
+    )
+
+
+SUITE = Suite(name=NAME, about=ABOUT, seeds=20, jobs=jobs, report=report)

@@ -1,0 +1,112 @@
+"""Workers: how many steps each stage works on at once (the paper's Figure 6 a and b)."""
+
+from collections.abc import Mapping, Sequence
+
+from flashevolve.bench.cell import Arm, Job, Row
+from flashevolve.bench.compare import (
+    Column,
+    against,
+    arms_of,
+    by_seed,
+    finding,
+    points,
+    values,
+    with_equal,
+)
+from flashevolve.bench.measure import ceiling
+from flashevolve.bench.report import Report, head_of
+from flashevolve.bench.suite import Options, Suite
+from flashevolve.bench.suites.common import (
+    ADMITTED,
+    CEILING,
+    FRONT_PER_HOUR,
+    IN_FLIGHT,
+    LEARNING,
+    PROPOSALS,
+    SWEEPS,
+    SYNC,
+    TEST,
+    TOKENS_PER_FRONT,
+    arm,
+    cell_of,
+    jobs_of,
+)
+
+NAME = "workers"
+ABOUT = "fixed numbers of workers, the paper's rule and the adaptive one, at equal time"
+ADAPTIVE = "adaptive"
+STAGES = ("rollout", "propose", "screen", "evaluate")
+GAP = Column(key="gap", title="gap", digits=1)
+
+
+def _fixed(name: str, workers: Mapping[str, int]) -> Arm:
+    return arm(name, control={"mode": "fixed", "workers": dict(workers)})
+
+
+def _paper_setting(k1: int, k3: int) -> Arm:
+    """K1 workers until the gate, K3 in evaluation, as Figure 6 has them."""
+    before = dict.fromkeys(STAGES[:3], k1)
+    return _fixed(f"K1={k1}, K3={k3}", {**before, "evaluate": k3})
+
+
+FIXED = (
+    _paper_setting(1, 1),
+    _paper_setting(16, 8),
+    _paper_setting(4, 4),
+    _paper_setting(8, 2),
+    _paper_setting(8, 8),
+    _paper_setting(16, 2),
+    _paper_setting(32, 32),
+    _paper_setting(64, 64),
+)
+"""Figure 6's two settings first, then a grid."""
+ARMS = (
+    SYNC,
+    *FIXED,
+    arm("paper's rule", control={"mode": "paper"}),
+    arm(ADAPTIVE, control={"mode": "adaptive"}),
+)
+
+
+def jobs(options: Options) -> list[Job]:
+    """Returns all arms for ten minutes."""
+    cell = cell_of(options, n_val=60, n_test=120, minutes=10.0)
+    return jobs_of(NAME, cell, ARMS, options.seeds, (*LEARNING, ceiling))
+
+
+def report(rows: Sequence[Row], command: str) -> Report:
+    """Compares rates, and adaptive with the best fixed setting."""
+    rows = with_equal(rows, SYNC.name)
+    own = (PROPOSALS, SWEEPS, ADMITTED, FRONT_PER_HOUR, TOKENS_PER_FRONT, GAP, IN_FLIGHT, CEILING)
+    relative = (PROPOSALS, SWEEPS, ADMITTED, FRONT_PER_HOUR, TOKENS_PER_FRONT, TEST)
+    findings = [
+        finding(rows, a, SYNC.name, FRONT_PER_HOUR, "front per hour")
+        for a in arms_of(rows)
+        if a != SYNC.name
+    ]
+    best = best_fixed(rows)
+    if best is not None:
+        words = "front per hour, against the best fixed setting of the grid (aim 1.1, floor .9)"
+        findings.append(finding(rows, ADAPTIVE, best, FRONT_PER_HOUR, words))
+    figure = points("bench-workers", "Workers: front per hour", rows, FRONT_PER_HOUR)
+    return Report(
+        suite=NAME,
+        about=ABOUT,
+        head=head_of(rows, command),
+        tables=(
+            values("Rates", rows, own),
+            against("Paired by seed", rows, SYNC.name, relative),
+        ),
+        findings=tuple(filter(None, findings)),
+        figures=(figure,),
+    )
+
+
+def best_fixed(rows: Sequence[Row]) -> str | None:
+    """Returns the fixed setting with the most front per hour in all: chosen with hindsight."""
+    names = {a.name for a in FIXED} & set(arms_of(rows))
+    totals = {name: sum(by_seed(rows, name, FRONT_PER_HOUR.key).values()) for name in names}
+    return max(sorted(totals), key=totals.__getitem__) if totals else None
+
+
+SUITE = Suite(name=NAME, about=ABOUT, seeds=40, jobs=jobs, report=report)

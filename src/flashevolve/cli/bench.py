@@ -1,0 +1,184 @@
+"""`flashevolve bench`: repeats a comparison, in the simulated world or on a real endpoint."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from flashevolve.bench.cell import Job, Row
+    from flashevolve.bench.execute import RealModel
+    from flashevolve.bench.report import Report
+    from flashevolve.bench.suite import Suite
+
+NAMES = (
+    "profile",
+    "throughput",
+    "evolution",
+    "staleness",
+    "workers",
+    "speculation",
+    "scaling",
+)
+"""In the order in which the documents show them; those without a module are refused in one line."""
+
+
+@click.command("bench")
+@click.argument("name", metavar="SUITE")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Paired seeds, from 0.")
+@click.option("--quick", is_flag=True, help="Tiny cells, in seconds: shows that it works.")
+@click.option("--jobs", "n_jobs", type=click.IntRange(1), metavar="N", help="Processes at once.")
+@click.option("--preset", metavar="NAME", help="Another simulated backend.")
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write the report and all figures.",
+)  # fmt: skip
+@click.option(
+    "--rows", "rows_dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep raw rows here; what is there is not run again.",
+)  # fmt: skip
+@click.option(
+    "--figures", "figures_dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Draw figures here, as svg and png.",
+)  # fmt: skip
+@click.option("--report-only", is_flag=True, help="Run nothing: report the rows that are there.")
+@click.option("--model", metavar="NAME", help="A real model instead of the simulated one.")
+@click.option("--base-url", metavar="URL", help="Where the real model is.")
+@click.option(
+    "--run-root", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    default=Path("runs/bench"), show_default=True, help="Where runs of a real model live.",
+)  # fmt: skip
+def command(
+    name: str,
+    seeds: int | None,
+    quick: bool,
+    n_jobs: int | None,
+    preset: str | None,
+    json_file: Path | None,
+    rows_dir: Path | None,
+    figures_dir: Path | None,
+    report_only: bool,
+    model: str | None,
+    base_url: str | None,
+    run_root: Path,
+) -> None:
+    """Run a suite of comparisons and print its tables.
+
+    Suites: profile, throughput, evolution, staleness, workers, speculation,
+    scaling. Without --model all runs are simulated, in virtual time, and all
+    figures are predictions.
+    """
+    from flashevolve.bench.execute import RealModel, check, run_jobs
+    from flashevolve.bench.suite import Options, suite
+    from flashevolve.errors import ConfigError
+
+    if base_url and not model:
+        raise ConfigError("--base-url: expected --model NAME beside it, found none. Add it")
+    if report_only and rows_dir is None:
+        raise ConfigError("--report-only: expected --rows DIR beside it, found none. Add it")
+    chosen = suite(name)
+    n = seeds or (chosen.quick_seeds if quick else chosen.seeds)
+    jobs = chosen.jobs(Options(seeds=n, quick=quick, preset=preset))
+    real = RealModel(name=model, base_url=base_url, run_root=run_root) if model else None
+    again = _command(name, seeds, quick, preset)
+    kept = _kept(rows_dir, name, jobs)
+    if report_only:
+        rows = [kept[job.key] for job in jobs if job.key in kept]
+        if not rows:
+            raise ConfigError(f"--rows: expected rows of {name} in {rows_dir}, found none")
+    else:
+        check(jobs, real)
+        progress = _Progress([job for job in jobs if job.key not in kept], rows_dir, name, real)
+        rows = run_jobs(
+            jobs, n_processes=n_jobs, real=real, done=kept.values(), on_row=progress.add
+        )
+    _tell(chosen, rows, again, json_file, figures_dir)
+
+
+def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> str:
+    parts = [f"flashevolve bench {name}"]
+    parts += [f"--seeds {seeds}"] if seeds else []
+    parts += ["--quick"] if quick else []
+    parts += [f"--preset {preset}"] if preset else []
+    return " ".join(parts)
+
+
+def _kept(rows_dir: Path | None, name: str, jobs: "Sequence[Job]") -> "dict[str, Row]":
+    """Returns the rows of the folder that belong to these jobs, by key."""
+    from flashevolve.bench.cell import read_rows
+
+    if rows_dir is None or not (rows_dir / f"{name}.jsonl").exists():
+        return {}
+    wanted = {job.key for job in jobs}
+    return {r.key: r for r in read_rows(rows_dir / f"{name}.jsonl") if r.key in wanted}
+
+
+class _Progress:
+    """Keeps each row as it comes, and says now and then how long the rest will take."""
+
+    EVERY_S = 10.0
+
+    def __init__(
+        self,
+        jobs: "Sequence[Job]",
+        rows_dir: Path | None,
+        name: str,
+        real: "RealModel | None",
+    ) -> None:
+        from flashevolve.bench.execute import estimate_s
+        from flashevolve.cli.console import say
+
+        self._say = say
+        self._left = len(jobs)
+        self._n = 0
+        self._began_s = self._told_s = time.monotonic()
+        self._path: Path | None = None
+        if rows_dir is not None:
+            rows_dir.mkdir(parents=True, exist_ok=True)
+            self._path = rows_dir / f"{name}.jsonl"
+        about = (
+            f", about {sum(map(estimate_s, jobs)) / 60:.1f} core-minutes" if real is None else ""
+        )
+        say(f"{self._left} runs to make{about}")
+
+    def add(self, row: "Row") -> None:
+        """Takes one new row."""
+        from flashevolve.bench.cell import append_row
+
+        if self._path is not None:
+            append_row(self._path, row)
+        self._n += 1
+        now_s = time.monotonic()
+        if now_s - self._told_s >= self.EVERY_S:
+            self._told_s = now_s
+            left_s = (now_s - self._began_s) / self._n * (self._left - self._n)
+            self._say(f"{self._n} of {self._left} runs, about {left_s:.0f} s to go")
+
+
+def _tell(
+    chosen: "Suite",
+    rows: "Sequence[Row]",
+    again: str,
+    json_file: Path | None,
+    figures_dir: Path | None,
+) -> None:
+    from rich.console import Console
+
+    from flashevolve.bench.report import show, to_json
+
+    report: Report = chosen.report(rows, again)
+    console = Console()
+    # Tables that are cut would be worse than lines that a terminal wraps.
+    if not console.is_terminal:
+        console.width = 200
+    show(report, console)
+    if json_file is not None:
+        import json
+
+        json_file.write_text(json.dumps(to_json(report, rows), indent=1) + "\n", encoding="utf-8")
+    if figures_dir is not None:
+        from flashevolve.bench.figures import draw_all
+
+        draw_all(report, figures_dir)
