@@ -18,7 +18,7 @@ def steady(trace: Trace) -> dict[str, Any]:
     began_s = trace.bests[1].t_s if len(trace.bests) > 1 else trace.end_s
     minutes = (trace.end_s - began_s) / 60
     if minutes <= 0:
-        return {name: None for name in (*names, "steady_tokens_out_per_s")}
+        return dict.fromkeys((*names, "steady_tokens_out_per_s"))
     within = [r.event for r in trace.records if began_s < r.t_s <= trace.end_s]
     counts = [getattr(event, "counts", None) for event in within]
     tokens = sum(e.usage.tokens_out for e in within if isinstance(e, CallSettled))

@@ -117,9 +117,18 @@ def _jobs(
 def _prediction_jobs(options: Options, shape: str, seed: int) -> list[Job]:
     from flashevolve.simulate.world import load_world
 
-    settings = {"preset": PRESETS[0], "c": load_world().shape(shape).baseline_in_flight}
+    n = load_world().shape(shape).baseline_in_flight
     return [
-        _job(options, group_of(shape), one, seed, shape=shape, minutes=BASELINE_MINUTES, **settings)
+        _job(
+            options,
+            group_of(shape),
+            one,
+            seed,
+            preset=PRESETS[0],
+            shape=shape,
+            c=n,
+            minutes=BASELINE_MINUTES,
+        )
         for one in (SYNC, *COMBEE)
     ]
 
