@@ -4,7 +4,6 @@ No figure is typed. Each suite's rows become its section and its pictures; new r
 `flashevolve bench SUITE --rows benchmarks/rows`.
 """
 
-import sys
 from pathlib import Path
 
 from flashevolve.bench.cell import one_world, read_rows
@@ -69,4 +68,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
