@@ -13,17 +13,6 @@ if TYPE_CHECKING:
     from flashevolve.bench.report import Report
     from flashevolve.bench.suite import Suite
 
-NAMES = (
-    "profile",
-    "throughput",
-    "evolution",
-    "staleness",
-    "workers",
-    "speculation",
-    "scaling",
-)
-"""In the order in which the documents show them; those without a module are refused in one line."""
-
 
 @click.command("bench")
 @click.argument("name", metavar="SUITE")
