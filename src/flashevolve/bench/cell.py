@@ -68,6 +68,8 @@ class Job:
     measures: tuple[Measure, ...]
     group: str = ""
     """Which of a suite's comparisons it belongs to, if there are several."""
+    execute: "Callable[[Job], Row] | None" = None
+    """Makes the row of a simulated run instead of `bench.execute`; of a module's top level, too."""
 
     @property
     def key(self) -> str:
