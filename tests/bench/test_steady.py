@@ -15,7 +15,7 @@ def test_rates_count_from_the_seeds_admission_to_the_last_end_of_a_step() -> Non
     timed += [(360.0, event) for event in (select(3, (0,)), *count(3, "proposed"))]
     timed += [(540.0, end(3, "rejected"))]
     timed += [(580.0, event) for event in (select(4, (0,)), *count(4, "proposed"))]
-    timed += [(600.0, DrainStarted(reason="deadline")), (601.0, end(4, "dropped"))]
+    timed += [(600.0, end(4, "dropped")), (600.0, DrainStarted(reason="deadline"))]
     found = steady(a_trace(timed))
     assert found["steady_proposed_per_min"] == pytest.approx(2 / 7)
     assert found["steady_swept_per_min"] == 0

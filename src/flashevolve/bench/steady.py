@@ -17,7 +17,11 @@ TOKENS = "steady_tokens_out_per_s"
 def steady(trace: Trace) -> dict[str, Any]:
     """Returns rates between the seed's admission and the last end of a step; None without one."""
     began_s = trace.bests[1].t_s if len(trace.bests) > 1 else trace.end_s
-    ends = [r.t_s for r in trace.records if isinstance(r.event, ItemEnded)]
+    ends = [
+        r.t_s
+        for r in trace.records
+        if isinstance(r.event, ItemEnded) and r.event.outcome != "dropped"
+    ]
     ended_s = max((t_s for t_s in ends if t_s <= trace.end_s), default=began_s)
     minutes = (ended_s - began_s) / 60
     if minutes <= 0:

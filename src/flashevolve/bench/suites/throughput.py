@@ -43,7 +43,7 @@ GRID = tuple(
 )
 """gepa's P x N, all in one step of four barriers."""
 BATCHED = (*GRID, *COMBEE)
-ASYNC_MINUTES, BATCHED_MINUTES, SYNC_MINUTES, BASELINE_MINUTES = 8.0, 12.0, 30.0, 40.0
+ASYNC_MINUTES, BATCHED_MINUTES, SYNC_MINUTES, BASELINE_MINUTES = 8.0, 20.0, 30.0, 40.0
 """Virtual minutes, longer where less is done in them. Quick = one for all."""
 C_SWEEP, N_VAL_SWEEP = (16, 64, 256), (60, 300)
 
