@@ -185,6 +185,12 @@ class PoolChanged:
     """A speculative candidate that missed its confirmation."""
     tainted: list[int] = field(default_factory=list)
     """Items in flight that come from it."""
+
+    @property
+    def admits(self) -> bool:
+        """Whether a candidate has all its scores and full standing from here on."""
+        return self.speculation not in ("inserted", "retracted")
+
     kind: Literal["pool_changed"] = "pool_changed"
 
 

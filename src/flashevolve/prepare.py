@@ -13,7 +13,7 @@ from flashevolve.config import Model, Settings, dump
 from flashevolve.data.fingerprint import fingerprint
 from flashevolve.data.imports import load_function
 from flashevolve.data.loaders import Splits, check_text
-from flashevolve.data.metrics import score_function, workload_of
+from flashevolve.data.metrics import score_function, workload_of, workload_run
 from flashevolve.data.splits import load_data
 from flashevolve.engine.engine import Options
 from flashevolve.engine.session import Plan, limits_of
@@ -192,6 +192,9 @@ def prepare(
     base = settings.run.base
     if run is None and settings.task.run is not None:
         run = load_function(settings.task.run, base, key="task.run")
+    elif run is None:
+        # What a built-in task asks of its models goes through us.
+        run = workload_run(settings.task)
     if score is None:
         score = score_function(settings.task, base)
     task = Task(

@@ -43,7 +43,7 @@ def test_arms_keep_their_order_and_have_intervals() -> None:
 
 def test_differences_have_signs_and_ratios_a_cross() -> None:
     table = against("t", rows(), "sync", [TEST, RATE])
-    assert table.rows == (("full", "+10.0 [+10.0, +10.0]", "2.0 [2.0, 2.0] x"),)
+    assert table.rows == (("full", "+10.0 [+10.0, +10.0]", "2.00 [2.00, 2.00] x"),)
 
 
 def test_a_quotient_of_means_counts_seeds_without_a_success() -> None:
@@ -51,7 +51,7 @@ def test_a_quotient_of_means_counts_seeds_without_a_success() -> None:
     assert found is not None
     assert found.value == pytest.approx(200)
     table = against("t", rows(), "sync", [PER])
-    assert table.rows[0][1].startswith("2 [")
+    assert table.rows[0][1].startswith("2.00 [")
 
 
 def test_a_finding_tells_sign_size_interval_and_how_many_seeds() -> None:
@@ -59,7 +59,7 @@ def test_a_finding_tells_sign_size_interval_and_how_many_seeds() -> None:
     assert line == "full against sync, test points: +10.0 [+10.0, +10.0] (more; n=8)"
     few = [row for row in rows() if row.seed == 0]
     line = finding(few, "full", "sync", RATE, "rate")
-    assert line == "full against sync, rate: 2.0 x (too few seeds for an interval; n=1)"
+    assert line == "full against sync, rate: 2.00 x (too few seeds for an interval; n=1)"
     assert finding(few, "full", "sync", replace(RATE, key="none"), "") is None
 
 

@@ -1,11 +1,22 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from flashevolve.bench import measure
 from flashevolve.bench.cell import Arm, Cell, Job
-from flashevolve.bench.execute import check, estimate_s, execute, merged, run_jobs
+from flashevolve.bench.execute import (
+    RealModel,
+    check,
+    estimate_s,
+    execute,
+    merged,
+    run_jobs,
+)
 from flashevolve.errors import ConfigError
+from flashevolve.simulate.endpoint import Endpoint
+from flashevolve.simulate.world import load_world
+from tests.fakes.simulated import served
 
 CELL = Cell(minutes=2.0, n_train=9, n_val=9, n_test=8, concurrency=8)
 MEASURES = (measure.work, measure.fates, measure.quality, measure.backend, measure.null_gate)
@@ -72,3 +83,25 @@ def test_an_estimate_grows_with_the_work() -> None:
     assert 0 < estimate_s(sync) < estimate_s(replace(JOB, cell=replace(CELL, concurrency=64)))
     assert estimate_s(JOB) < estimate_s(replace(JOB, cell=replace(CELL, minutes=20.0)))
     assert estimate_s(replace(JOB, cell=replace(CELL, minutes=None, metric_calls=1000))) > 0.5
+
+
+def test_the_same_job_runs_on_an_endpoint_in_a_directory_of_its_own(tmp_path: Path) -> None:
+    job = replace(JOB, cell=replace(CELL, minutes=None, metric_calls=40))
+    endpoint = Endpoint.from_preset("h100-qwen3-8b", world=load_world(), seed=0)
+    with served(endpoint, time_scale=2000.0) as base_url:
+        real = RealModel(name="h100-qwen3-8b", base_url=base_url, run_root=tmp_path)
+        check([job], real)
+        (row,) = run_jobs([job], real=real)
+        again = run_jobs([job], real=real)
+    assert row.model == "h100-qwen3-8b"
+    # The endpoint says which world it is: answers in real time, and a prediction all the same.
+    assert (row.simulated, row.world) == (True, load_world().hash)
+    assert row.figures["seed_test"] is not None
+    assert row.figures["metric_calls"] == again[0].figures["metric_calls"]
+    assert [path.name for path in tmp_path.iterdir()] == ["t-full-1"]
+
+
+def test_a_simulated_model_is_no_real_one(tmp_path: Path) -> None:
+    real = RealModel(name="sim/h100-qwen3-8b", base_url=None, run_root=tmp_path)
+    with pytest.raises(ConfigError, match="--model: expected a real model, found 'sim/h100-qwen3"):
+        run_jobs([JOB], real=real)

@@ -96,8 +96,11 @@ def test_time_to_a_target_is_censored_at_the_end() -> None:
 
 
 def test_requests_in_flight_are_averaged_over_equal_parts() -> None:
+    loads = measure.load(a_trace(two_steps()))["loads"]
+    assert len(loads) == measure.N_BINS
+    assert loads[3:6] == [1.0, 1.0, 1.0]  # 30 s to 60 s
+    assert loads[6] == 0.0
     found = measure.backend(a_trace(two_steps()))
-    assert len(found["loads"]) == measure.N_BINS
     assert found["in_flight"] == pytest.approx((30 + 120) / 600)
     assert found["in_flight_share"] == pytest.approx(0.25 / 4)
     assert measure.binned([(0.0, 10.0), (5.0, 30.0)], 20.0, 2) == [1.5, 1.0]
@@ -122,7 +125,3 @@ def test_a_ceiling_is_what_the_runs_own_calls_need() -> None:
     found = measure.ceiling(a_trace(two_steps()))
     assert 0 < found["ceiling_s"] < 600
     assert found["share_of_ceiling"] == pytest.approx(found["ceiling_s"] / 600)
-
-
-def test_tokens_below_retracted_candidates_are_lost() -> None:
-    assert measure.lost_tokens(a_trace(two_steps())) == {"lost_token_share": 0.0}

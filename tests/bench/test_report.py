@@ -21,7 +21,7 @@ def test_a_head_names_world_seeds_command_and_its_twin_and_says_predictions() ->
     head = "\n".join(a_report().head)
     for told in ("PREDICTIONS of the simulation", "World w.", "2 paired seeds (0 to 3)"):
         assert told in head
-    assert "Again: flashevolve bench made\n" in head
+    assert "Again: `flashevolve bench made`.\n" in head
     assert "flashevolve bench made --model NAME --base-url URL" in head
 
 

@@ -2,6 +2,7 @@ import math
 from random import Random
 
 import pytest
+import scipy.stats
 
 from flashevolve.bench import stats
 from flashevolve.errors import ConfigError
@@ -64,6 +65,23 @@ def test_intervals_are_the_same_each_time_and_cover_what_they_promise() -> None:
         assert found.high is not None
         hits += found.low <= 1.0 <= found.high
     assert hits >= 0.85 * n
+
+
+@pytest.mark.parametrize("n", [5, 6, 7, 8, 40])
+def test_means_and_intervals_are_those_of_scipy(n: int) -> None:
+    rng = Random(n)
+    values = [rng.expovariate(1.0) for _ in range(n)]
+    found = stats.mean(values)
+    assert found.value == pytest.approx(scipy.stats.trim_mean(values, 0.25))
+    theirs = scipy.stats.bootstrap(
+        (values,),
+        lambda v, axis=-1: scipy.stats.trim_mean(v, 0.25, axis=axis),
+        n_resamples=4000,
+        method="percentile",
+        rng=1,
+    ).confidence_interval
+    assert found.low == pytest.approx(theirs.low, abs=0.1)
+    assert found.high == pytest.approx(theirs.high, abs=0.1 + 0.05 * theirs.high)
 
 
 def test_a_missing_extra_is_one_line_that_says_what_to_install() -> None:

@@ -142,6 +142,12 @@ def test_the_table_of_instructions_is_up_to_date() -> None:
     assert written == made, "run python docs/make_instructions.py"
 
 
+def test_the_page_of_benchmarks_is_what_its_rows_say() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_benchmarks.py"))["page"]()
+    written = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_benchmarks.py"
+
+
 @pytest.mark.parametrize("name", flashevolve.__all__)
 def test_every_public_name_is_explained(name: str) -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")

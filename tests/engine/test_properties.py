@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from flashevolve.errors import RunStopped, TaskError
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.control import Control
+from flashevolve.policies.speculation import Speculation
 from flashevolve.policies.staleness import History, Policy
 from tests.fakes import time_travel
 from tests.fakes.anything import (
@@ -52,6 +53,7 @@ def stage_shapes(draw: st.DrawFn, index: int, *, is_gate: bool) -> StageShape:
         n_proposals=draw(st.integers(0, 1)),
         ends=draw(st.none() | st.sampled_from(["rejected", "skipped", "no-op", "absorbed"])),
         jumps=free and draw(st.booleans()),
+        release=draw(st.sampled_from([None, "rollout"])),
         back_to=draw(st.integers(0, index)) if free and draw(st.integers(0, 3)) == 0 else None,
         bugs=draw(st.integers(0, 30)) == 30,
     )
@@ -140,6 +142,7 @@ def benches(draw: st.DrawFn) -> Bench:
         grace_s=draw(st.sampled_from([0.0, 1.0, 10.0])),
         seed=ANYTHING_SEED,
         retry=RetryPolicy(max_attempts=2),
+        speculation=Speculation(rollout=draw(st.sampled_from([1.0, 1.0, 0.5, 0.1]))),
         stops_s=draw(stops) if draw(rarely(True, False)) else (),
         drive=drive,
     )

@@ -18,6 +18,7 @@ from flashevolve.engine.usercode import AsyncContext
 from flashevolve.engine.workflow import Setup, Stage, StageContext, Workflow
 from flashevolve.llm.errors import Empty, LLMError, RateLimited, Refused, Transient, Truncated
 from flashevolve.llm.messages import Request, user
+from flashevolve.policies.speculation import ReleaseKind
 from flashevolve.pools.head import HeadPool
 from flashevolve.pools.pool import Pool
 from flashevolve.task import Example
@@ -46,6 +47,7 @@ class StageShape:
     """One item in three goes straight to the commit."""
     back_to: int | None = None
     """Every second item goes back to the stage with this number, twice at most."""
+    release: ReleaseKind | None = None
     bugs: bool = False
     """One item in eight meets an exception."""
 
@@ -132,7 +134,12 @@ class Anything(Workflow[Step]):
         routes = ["commit"] if shape.jumps else []
         routes += [f"s{shape.back_to}"] if shape.back_to is not None else []
         return Stage(
-            name=f"s{i}", run=run, needs=lambda item, pool: needs, routes=tuple(routes), counts="c"
+            name=f"s{i}",
+            run=run,
+            needs=lambda item, pool: needs,
+            routes=tuple(routes),
+            counts="c",
+            release=shape.release,
         )
 
     async def work(

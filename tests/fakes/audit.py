@@ -26,6 +26,9 @@ class Audit:
         self.ended: dict[int, str] = {}
         self.at: dict[int, str] = {}
         self.running: dict[int, ev.StageTaken] = {}
+        self.tails: dict[tuple[int, str, int], int] = {}
+        self.n_late: Counter[tuple[int, str, int]] = Counter()
+        self.tainted: set[int] = set()
         self.version_of: dict[int, int] = {}
         self.reads: dict[int, set[str]] = {}
         self.repaired: set[int] = set()
@@ -58,6 +61,9 @@ class Audit:
         match event:
             case ev.RunResumed():
                 self.running.clear()
+                for tail in self.tails:
+                    self.spent["metric_calls"] += self.n_late[tail]
+                self.tails.clear()
             case ev.ItemSelected():
                 assert event.ticket == len(self.created) + 1
                 assert event.version == self.version
@@ -76,12 +82,30 @@ class Audit:
                 self.spent["proposals"] += event.proposals
                 if event.to:
                     self.at[event.ticket] = event.to
+                if event.tail is not None:
+                    assert event.to is not None
+                    assert 0 <= event.tail == taken.metric_calls - event.metric_calls
+                    tail = event.ticket, event.stage, event.visit
+                    assert tail not in self.n_late
+                    self.tails[tail], self.n_late[tail] = event.tail, 0
+            case ev.TailEnded():
+                tail = event.ticket, event.stage, event.visit
+                assert self.n_late[tail] <= event.metric_calls <= self.tails.pop(tail)
+                self.spent["metric_calls"] += event.metric_calls
+            case ev.ItemRecalled():
+                assert event.ticket in self.tainted
+                assert event.ticket not in self.repaired
+                assert event.ticket not in self.running
+                assert self.bench.policy in ASKING
+                assert self.order.index(event.stage) > self.order.index(event.to)
+                self.at[event.ticket] = event.to
             case ev.GapChecked():
                 self._gap(event, after)
             case ev.ItemRepaired():
                 assert event.ticket not in self.repaired
                 assert event.version <= self.version
                 self.repaired.add(event.ticket)
+                self.tainted.discard(event.ticket)
                 if event.verdict != "discard":
                     self.version_of[event.ticket] = event.version
             case ev.WorkersChanged():
@@ -93,6 +117,7 @@ class Audit:
             case ev.ItemEnded():
                 assert event.ticket in self.created
                 assert event.ticket not in self.ended
+                assert all(ticket != event.ticket for ticket, _, _ in self.tails)
                 self.running.pop(event.ticket, None)
                 self.ended[event.ticket] = event.outcome
             case ev.CallReserved():
@@ -102,6 +127,9 @@ class Audit:
                 self._settled(event)
             case ev.OutcomeRecorded() if event.split != "test":
                 self.spent["outcomes"] += 1
+                tail = event.ticket, event.stage, event.visit
+                if tail in self.tails:
+                    self.n_late[tail] += 1
             case ev.RunEnded():
                 assert all(isinstance(e, ev.RunResumed) for e in after[:1])
             case _:
@@ -134,7 +162,13 @@ class Audit:
         gap = self._missed(event.ticket, self.reads[event.ticket])
         assert event.gap == gap
         asks = self.bench.policy in ASKING and (gap > 0 or self.bench.when == "always")
-        if event.ticket in self.repaired or self.bench.policy == "full":
+        assert not event.tainted or event.ticket in self.tainted
+        if self.bench.policy == "full":
+            expected = "continue"
+        elif event.tainted:
+            again = self.bench.policy == "guarded" or event.ticket in self.repaired
+            expected = "discard" if again else "repair"
+        elif event.ticket in self.repaired:
             expected = "continue"
         elif self.bench.policy == "guarded":
             expected = "continue" if gap <= self.bench.delta_max else "discard"
@@ -155,6 +189,10 @@ class Audit:
         stale = self._missed(event.ticket, set(event.scopes))
         if self.writes and stale:
             assert event.text.startswith("rebased ")
+        self.tainted |= set(event.tainted)
+        assert set(event.tainted) <= self.created - set(self.ended)
+        if event.tainted or event.speculation == "retracted":
+            assert event.missed is not None
         if event.bumped:
             self.updates.append((event.version, set(event.scopes)))
 
@@ -178,6 +216,7 @@ class Audit:
         reserved = sum(call.tokens for call in self.open_calls.values())
         reserved_usd = sum(call.usd for call in self.open_calls.values())
         held = sum(t.metric_calls for t in self.running.values())
+        held += sum(self.tails.values())
         proposing = sum(t.proposals for t in self.running.values())
         unlimited = float("inf")
         assert self.spent["tokens"] + reserved <= (budget.get("tokens") or unlimited)

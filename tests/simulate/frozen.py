@@ -1,7 +1,7 @@
 """What the simulated world does, as a digest, pinned to its hash and its revision.
 
 The hash pins the parameters and the constants of the code; the digest pins what the code makes of
-them: answers, lengths and times of fixed messages on every preset, and latencies. After a
+them: answers, lengths and times of fixed messages on every preset, latencies and shapes. After a
 deliberate change, and before anything is compared in the new world:
 python -m tests.simulate.frozen
 """
@@ -13,10 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from flashevolve.llm.messages import Message, Request
+from flashevolve.llm.messages import Message, Request, user
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.serving import Server
+from flashevolve.simulate.shapes import ShapeSettings, is_success
 from flashevolve.simulate.world import load_world
 from tests.simulate.frozen_messages import messages
 
@@ -32,6 +33,7 @@ RENEW = (
     "python -m tests.simulate.frozen"
 )
 
+SHAPES_ON = "h100-qwen3-8b"
 AT_ONCE = 50
 """So many answers of any length an account's limits let through at once."""
 
@@ -43,6 +45,9 @@ def digest() -> str:
     found["latency"] = {
         name: [_short(settings.draw_s(f"example {k}", k)) for k in range(5)]
         for name, settings in sorted(world.latency.items())
+    }
+    found["shapes"] = {
+        name: run_virtual(_shape_replies(name, shape)) for name, shape in world.shapes.items()
     }
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -76,6 +81,17 @@ async def _replies(preset: str) -> list[Any]:
         wave = asked[start : start + AT_ONCE]
         found += await asyncio.gather(*(ask(m, seed) for m, seed in wave))
     return found
+
+
+async def _shape_replies(name: str, shape: ShapeSettings) -> list[Any]:
+    """Asks for evaluations, a reflection and a verdict, and returns texts and lengths."""
+    model = SimulatedModel.from_preset(f"{SHAPES_ON}/{name}", {})
+    asked = [shape.question(name, f"train {k}") for k in range(5)]
+    asked += ["Rewrite the text.", 'Reply with JSON: {"verdict": "accept", "components": 1}']
+    requests = [Request(messages=(user(text),), seed=0, max_output_tokens=32_768) for text in asked]
+    replies = await asyncio.gather(*(model.complete(request) for request in requests))
+    scored = [is_success(reply.text, shape.success_rate) for reply in replies]
+    return [[reply.text, reply.tokens_in, reply.tokens_out] for reply in replies] + scored
 
 
 def _short(seconds: float) -> str:

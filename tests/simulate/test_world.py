@@ -35,6 +35,7 @@ t_base_s = 0.5
 t_per_sequence_s = 0.25
 prefill_tokens_per_s = 100
 prefix_cache_blocks = 8
+[shapes]
 [lengths]
 mean_tokens = 50.0
 sigma_example = 1.0

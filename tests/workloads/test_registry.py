@@ -17,12 +17,14 @@ from flashevolve.workloads.instructions import (
     score_whole_loose,
 )
 from flashevolve.workloads.registry import WORKLOADS
+from flashevolve.workloads.shapes import score as coin
 
 SCORES = {
     "instructions": score,
     "instructions-loose": score_loose,
     "instructions-whole": score_whole,
     "instructions-whole-loose": score_whole_loose,
+    "shape": coin,
 }
 
 
@@ -33,6 +35,9 @@ def row(key: int, name: str = "punctuation:no_comma", **values: Any) -> dict[str
         "prompt": f"Write poem {key}.",
         "instruction_id_list": [name],
         "kwargs": [{"num_bullets": None, **values}],
+        "id": str(key),
+        "calls": 1,
+        "success_rate": 0.5,
     }
 
 

@@ -6,6 +6,7 @@ flat JSON, name the world and the package that made them, and hold everything th
 so that a report is a function of its rows alone. Arms of one seed share their examples.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -67,12 +68,15 @@ class Job:
     measures: tuple[Measure, ...]
     group: str = ""
     """Which of a suite's comparisons it belongs to, if there are several."""
+    execute: "Callable[[Job], Row] | None" = None
+    """Makes the row of a simulated run instead of `bench.execute`; of a module's top level, too."""
 
     @property
     def key(self) -> str:
         """The same for the same settings; a row that has it need not be made again."""
         parts = [self.suite, self.group, asdict(self.arm), asdict(self.cell), self.seed]
-        return json.dumps(parts, sort_keys=True)
+        text = json.dumps(parts, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +90,7 @@ class Row:
     """The cell's name."""
     seed: int
     key: str
-    """The job's key: all settings."""
+    """The job's key: a hash of all its settings."""
     simulated: bool
     """True if a simulated world answered: a prediction. False: measured on a real endpoint."""
     world: str
@@ -100,7 +104,7 @@ class Row:
 
     def to_json(self) -> str:
         """Returns the row as one line."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -119,6 +123,13 @@ def read_rows(path: Path) -> list[Row]:
                 "Remove the line, and it is run again"
             ) from error
     return rows
+
+
+def rounded(value: Any) -> Any:
+    """Returns numbers with six significant digits, in lists too: all that a report can use."""
+    if isinstance(value, list | tuple):
+        return [rounded(v) for v in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def append_row(path: Path, row: Row) -> None:

@@ -18,6 +18,9 @@ N_POINTS = 60
 """Of an anytime curve in a figure."""
 
 
+RATIO_DIGITS = 2
+
+
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """A figure in a table."""
@@ -87,6 +90,13 @@ def compared(rows: Sequence[Row], arm: str, baseline: str, column: Column) -> st
     return getattr(stats, column.against)(ours, theirs)  # type: ignore[no-any-return]
 
 
+def told(found: stats.Estimate | None, column: Column) -> str:
+    """Returns a comparison: a difference with its sign, a ratio as so many times."""
+    if column.against == "difference" or found is None:
+        return shown(found, column.digits, sign=True)
+    return f"{shown(found, RATIO_DIGITS)} x"
+
+
 def against(title: str, rows: Sequence[Row], baseline: str, columns: Sequence[Column]) -> Table:
     """Returns a table of each arm against one of them."""
     lines = []
@@ -96,8 +106,7 @@ def against(title: str, rows: Sequence[Row], baseline: str, columns: Sequence[Co
         cells = [arm]
         for column in columns:
             found = compared(rows, arm, baseline, column)
-            text = shown(found, column.digits, sign=column.against == "difference")
-            cells.append(f"{text} x" if found and column.against == "ratio" else text)
+            cells.append(told(found, column))
         lines.append(tuple(cells))
     titles = (f"against {baseline}", *(column.title for column in columns))
     return Table(title=title, columns=titles, rows=tuple(lines))
@@ -116,9 +125,8 @@ def finding(rows: Sequence[Row], arm: str, baseline: str, column: Column, words:
     verdict = {1: "more", -1: "less", 0: "no difference that the interval excludes from zero"}
     if found.low is None:
         verdict[0] = "too few seeds for an interval"
-    text = shown(found, column.digits, sign=column.against == "difference")
-    text += " x" if column.against == "ratio" else ""
-    return f"{arm} against {baseline}, {words}: {text} ({verdict[side]}; n={found.n})"
+    about = f"{verdict[side]}; n={found.n}"
+    return f"{arm} against {baseline}, {words}: {told(found, column)} ({about})"
 
 
 # -- what only all arms of a seed together give ----------------------------------------------------

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from flashevolve._version import __version__
 from flashevolve.artifact import Artifact
-from flashevolve.bench.cell import Job, Row, one_world
+from flashevolve.bench.cell import Cell, Job, Row, one_world, rounded
 from flashevolve.bench.memory import MemoryLog
 from flashevolve.bench.tasks import TaskParts, task_parts
 from flashevolve.bench.trace import ScoreOnTest, Trace, trace_of
@@ -74,7 +74,7 @@ def settings_of(job: Job, parts: TaskParts, real: RealModel | None = None) -> Se
         "seed": job.seed,
         "budget": budget,
         "limits": {"concurrency": cell.concurrency},
-        "model": real.table if real else {"name": f"sim/{cell.preset}"},
+        "model": real.table if real else {"name": parts.simulated(cell.preset)},
     }
     tree = merged(base, parts.settings, cell.settings, job.arm.settings)
     return resolve(tree, source=f"bench {job.suite}, arm {job.arm.name}")
@@ -82,6 +82,8 @@ def settings_of(job: Job, parts: TaskParts, real: RealModel | None = None) -> Se
 
 def execute(job: Job) -> Row:
     """Runs a job in virtual time and measures it."""
+    if job.execute is not None:
+        return job.execute(job)
     began_s = time.process_time()
     parts = task_parts(job.cell, job.seed)
     with warnings.catch_warnings():
@@ -97,7 +99,7 @@ def execute(job: Job) -> Row:
         simulated=True,
     )
     assert prepared.world is not None, "a simulated job has a world"
-    return _row(trace, began_s, world=prepared.world.hash, model=f"sim/{job.cell.preset}")
+    return _row(trace, began_s, world=prepared.world.hash, model=parts.simulated(job.cell.preset))
 
 
 def execute_real(job: Job, real: RealModel) -> Row:
@@ -174,9 +176,9 @@ def _row(trace: Trace, began_s: float, *, world: str, model: str, simulated: boo
     for measure in job.measures:
         for name, value in measure(trace).items():
             if isinstance(value, list):
-                curves[name] = value
+                curves[name] = rounded(value)
             else:
-                figures[name] = None if value is None else float(value)
+                figures[name] = None if value is None else rounded(float(value))
     return Row(
         suite=job.suite,
         group=job.group,
@@ -215,10 +217,18 @@ def estimate_s(job: Job) -> float:
     Measured on one: .7 ms a call, and as many calls as the backend serves in that time.
     """
     sync = job.arm.settings.get("schedule") == "sync"
-    per_minute_s = 0.09 if sync else 0.05 + 0.005 * min(job.cell.concurrency, 256)
+    per_minute_s = (
+        0.09 if sync else 0.05 + 0.005 * min(job.cell.concurrency, 256 * _n_replicas(job.cell))
+    )
     by_time_s = (job.cell.minutes or math.inf) * per_minute_s
     by_work_s = 0.0012 * (job.cell.metric_calls or math.inf)
     return 0.4 + min(by_time_s, by_work_s)
+
+
+def _n_replicas(cell: Cell) -> int:
+    """Returns on how many machines a cell's backend runs; a name that says none has one."""
+    count = cell.preset.partition("*")[2]
+    return int(count) if count.isdecimal() else 1
 
 
 def run_jobs(

@@ -19,7 +19,6 @@ from flashevolve.events import (
     CallSettled,
     GapChecked,
     ItemRepaired,
-    ItemSelected,
 )
 
 COUNTED = ("proposed", "screened", "swept", "admitted", "front", "best")
@@ -64,7 +63,7 @@ def fates(trace: Trace) -> dict[str, Any]:
         "gate_pass_share": _share(len(gaps), counters["screened"]),
         "depth_of_best": float(depths[best.id]) if best is not None else None,
         "depth": fmean(depths.values()) if depths else None,
-        "retracted": sum(_status(c) == "retracted" for c in candidates.values()),
+        "retracted": sum(c.status == "retracted" for c in candidates.values()),
     }
     for verdict in ("accept", "patch", "discard"):
         figures[f"repair_{verdict}"] = repairs[verdict]
@@ -75,10 +74,6 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _status(candidate: Candidate) -> str:
-    return str(getattr(candidate, "status", "confirmed"))
-
-
 def depths_of(candidates: Mapping[int, Candidate]) -> dict[int, int]:
     """Returns for each candidate the longest chain of parents down to the seed."""
     depths: dict[int, int] = {}
@@ -86,27 +81,6 @@ def depths_of(candidates: Mapping[int, Candidate]) -> dict[int, int]:
         parents = candidates[number].parents
         depths[number] = 1 + max(depths[p] for p in parents) if parents else 0
     return depths
-
-
-def lost_tokens(trace: Trace) -> dict[str, Any]:
-    """Tokens spent below candidates that were retracted: on steps that descend from one."""
-    candidates = trace.state.pool.candidates
-    gone = {n for n, c in candidates.items() if _status(c) == "retracted"}
-    below = set(gone)
-    for number in sorted(candidates):
-        if below & set(candidates[number].parents):
-            below.add(number)
-    lineage: dict[int, set[int]] = {}
-    spent: Counter[int] = Counter()
-    for record in trace.records:
-        event = record.event
-        if isinstance(event, ItemSelected):
-            lineage[event.ticket] = set(event.lineage)
-        elif isinstance(event, CallSettled):
-            spent[event.ticket] += event.usage.tokens
-    lost = sum(n for ticket, n in spent.items() if lineage.get(ticket, set()) & below)
-    total = sum(spent.values())
-    return {"lost_token_share": lost / total if total else None}
 
 
 # -- what it was worth -----------------------------------------------------------------------------
@@ -176,14 +150,15 @@ def pass_rate(parent: Sequence[float], child: Sequence[float], rng: Random) -> f
 
 
 def backend(trace: Trace) -> dict[str, Any]:
-    """Requests in flight over time, in equal parts of the run, and their mean over it."""
-    spans = spans_of(trace)
-    loads = binned(spans, trace.end_s, N_BINS)
-    return {
-        "in_flight": fmean(loads) if loads else None,
-        "in_flight_share": fmean(loads) / trace.job.cell.concurrency if loads else None,
-        "loads": [round(load, 2) for load in loads],
-    }
+    """Requests in flight, on average over the run."""
+    mean = next(iter(binned(spans_of(trace), trace.end_s, 1)), None)
+    share = None if mean is None else mean / trace.job.cell.concurrency
+    return {"in_flight": mean, "in_flight_share": share}
+
+
+def load(trace: Trace) -> dict[str, Any]:
+    """Requests in flight over time, as a curve of means over equal parts of the run."""
+    return {"loads": binned(spans_of(trace), trace.end_s, N_BINS)}
 
 
 def spans_of(trace: Trace) -> list[tuple[float, float]]:

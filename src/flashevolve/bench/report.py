@@ -87,8 +87,8 @@ def head_of(rows: Sequence[Row], command: str) -> tuple[str, ...]:
         f"{len(rows)} runs on {len(seeds)} paired seeds ({seeds[0]} to {seeds[-1]}), "
         f"flashevolve {packages}, {cpu_s:.0f} s of processor time.",
         f"Cells: {'; '.join(cells)}.",
-        f"Again: {command}",
-        f"On a real endpoint: {command} --model NAME --base-url URL",
+        f"Again: `{command}`.",
+        f"On a real endpoint: `{command} --model NAME --base-url URL`.",
         "Values are interquartile means over seeds, with 95 % bootstrap intervals [low, high].",
     )
 

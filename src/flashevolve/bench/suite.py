@@ -13,10 +13,13 @@ from flashevolve.bench.report import Report
 from flashevolve.errors import ConfigError, nearest
 
 SUITES = {
+    "throughput": "flashevolve.bench.suites.throughput",
+    "profile": "flashevolve.bench.suites.profile",
     "evolution": "flashevolve.bench.suites.evolution",
     "staleness": "flashevolve.bench.suites.staleness",
     "speculation": "flashevolve.bench.suites.speculation",
     "workers": "flashevolve.bench.suites.workers",
+    "scaling": "flashevolve.bench.suites.scaling",
 }
 """Name -> module that holds its `SUITE`."""
 

@@ -5,9 +5,11 @@ The same cell and seed give the same examples, whatever the arm.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from flashevolve.bench.cell import Cell
+from flashevolve.bench.published import SHAPES
 from flashevolve.data.loaders import Splits, load_splits
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.task import RunFunction, ScoreFunction
@@ -25,6 +27,12 @@ class TaskParts:
     run: RunFunction | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """A tree as a configuration file holds it: artifact, task and the like."""
+    shape: str = ""
+    """The shape that its simulated model answers as; empty = none."""
+
+    def simulated(self, preset: str) -> str:
+        """Returns the name of the simulated model that serves the task on a preset."""
+        return f"sim/{preset}/{self.shape}" if self.shape else f"sim/{preset}"
 
 
 def instructions(cell: Cell, seed: int) -> TaskParts:
@@ -48,9 +56,26 @@ def _instructions(cell: Cell, seed: int, artifact: Mapping[str, str]) -> TaskPar
     )
 
 
+def shape(name: str, cell: Cell, seed: int) -> TaskParts:
+    """Returns the task that puts a published workload's load on the backend; see `simulate`."""
+    from flashevolve.workloads.shapes import SEED, generate, run, score
+
+    data = generate(name, n_val=cell.n_val)
+    return TaskParts(
+        splits=load_splits(data["train"], data["val"], None),
+        score=score,
+        run=run,
+        settings={"artifact": dict(SEED), "task": {"metered": True}},
+        shape=name,
+    )
+
+
+SHAPE = "shape-"
+"""What the name of a task that is a shape starts with."""
 TASKS: dict[str, Callable[[Cell, int], TaskParts]] = {
     "instructions": instructions,
     "instructions-two-parts": two_parts,
+    **{f"{SHAPE}{name}": partial(shape, name) for name in SHAPES},
 }
 """Name -> function of a cell and a seed."""
 

@@ -52,7 +52,7 @@ def tell(run_dir: Path) -> dict[str, Any]:
         event = record.event
         if isinstance(event, ev.ItemSelected):
             sources[event.ticket] = event.source
-        elif isinstance(event, ev.PoolChanged):
+        elif isinstance(event, ev.PoolChanged) and event.admits:
             admitted += _admitted(progress, event, record.t_s, sources)
     state = progress.state
     if state is None:

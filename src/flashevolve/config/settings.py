@@ -176,7 +176,7 @@ class TaskSettings(Table):
 
     workload: str | None = None
     """A built-in task, which brings its own scoring: instructions, instructions-loose,
-    instructions-whole or instructions-whole-loose."""
+    instructions-whole, instructions-whole-loose, or shape."""
     metric: Annotated[str, AfterValidator(_metric)] | None = None
     """How an output is scored: exact, contains, numeric, regex, json, or module:function."""
     run: Annotated[str, AfterValidator(_import_path)] | None = None

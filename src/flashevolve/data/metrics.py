@@ -19,7 +19,7 @@ from flashevolve.errors import ConfigError, DataError, nearest
 from flashevolve.outcome import as_text
 from flashevolve.replies.errors import ReplyError
 from flashevolve.replies.jsons import first_json_object
-from flashevolve.task import Example, ScoreFunction, place_of
+from flashevolve.task import Example, RunFunction, ScoreFunction, place_of
 from flashevolve.workloads.registry import WORKLOADS
 
 Scored = tuple[float, str]
@@ -74,6 +74,14 @@ def score_function(task: TaskSettings, base_dir: Path | None = None) -> ScoreFun
     if ":" in task.metric:
         return load_function(task.metric, base_dir, key="task.metric")
     return metric(task)
+
+
+def workload_run(task: TaskSettings) -> RunFunction | None:
+    """Returns what runs an artifact on an example of the named workload; None = one chat call."""
+    workload = WORKLOADS.get(task.workload or "")
+    if workload is None or workload.run is None:
+        return None
+    return load_function(workload.run, key="task.workload")
 
 
 def workload_of(score: ScoreFunction) -> str:

@@ -210,8 +210,8 @@ class Engine:
     def _is_over(self) -> bool:
         if self._cancelling or (self._stopping and not self._tasks):
             return True
-        if self._tasks:
-            return False
+        if self._tasks or self._tails.going_on:
+            return False  # What a tail has reserved may be what all others wait for.
         if self._state.in_flight:
             waiting = {t: f.stage for t, f in self._state.in_flight.items()}
             raise AssertionError(f"engine stalled with items waiting: {waiting}")

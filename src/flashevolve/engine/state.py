@@ -68,8 +68,9 @@ class InFlight:
     """A candidate that it comes from and that missed its confirmation."""
     tainted_at: int = 0
     """The pool's version then."""
-    tail: dict[str, Any] = field(default_factory=dict)
-    """What goes on after a release: stage, visit, and metric calls reserved and recorded."""
+    tails: dict[str, list[int]] = field(default_factory=dict)
+    """What goes on after releases: `stage/visit` -> metric calls reserved, outcomes recorded. The
+    lists are replaced, never changed, since a dump of the state refers to them."""
 
     @property
     def visit(self) -> int:
@@ -195,8 +196,9 @@ class RunState:
     def _outcome_recorded(self, event: ev.OutcomeRecorded) -> None:
         flight = self.in_flight.get(event.ticket)
         if flight is not None:
-            if (event.stage, event.visit) == (flight.tail.get("stage"), flight.tail.get("visit")):
-                flight.tail["n_recorded"] += 1
+            if flight.tails and (tail := _tail_of(event)) in flight.tails:
+                reserved, n_recorded = flight.tails[tail]
+                flight.tails[tail] = [reserved, n_recorded + 1]
             else:
                 flight.n_recorded += 1
         if event.split == "test" and not event.fresh:
@@ -225,9 +227,9 @@ class RunState:
         self.staffing.begin(event.changes, self.started.config if self.started else {})
         self.ended = None
         for flight in self.in_flight.values():
-            if flight.tail:
+            for tail, (_, n_recorded) in list(flight.tails.items()):
                 # Nothing follows from the rest: what came too late is not asked for again.
-                self._settle_tail(flight, flight.tail["n_recorded"])
+                self._settle_tail(flight, tail, n_recorded)
             if flight.taken:
                 # The visit starts over: its journal gives back what it had already done. That
                 # is booked here, since the visit may be dropped before it is taken again.
@@ -279,8 +281,7 @@ class RunState:
         reserved = dict(flight.reserved)
         if event.tail is not None:
             reserved["metric_calls"] -= event.tail
-            flight.tail = {"stage": event.stage, "visit": event.visit}
-            flight.tail |= {"reserved": event.tail, "n_recorded": 0}
+            flight.tails[_tail_of(event)] = [event.tail, 0]
         self.ledger.settle(reserved, used)
         flight.reserved = {}
         flight.spent["metric_calls"] += event.metric_calls
@@ -297,13 +298,12 @@ class RunState:
 
     @_fold.register
     def _tail_ended(self, event: ev.TailEnded) -> None:
-        self._settle_tail(self.in_flight[event.ticket], event.metric_calls)
+        self._settle_tail(self.in_flight[event.ticket], _tail_of(event), event.metric_calls)
 
-    def _settle_tail(self, flight: InFlight, metric_calls: int) -> None:
-        reserved: dict[Resource, float] = {"metric_calls": flight.tail["reserved"]}
-        self.ledger.settle(reserved, {"metric_calls": metric_calls})
+    def _settle_tail(self, flight: InFlight, tail: str, metric_calls: int) -> None:
+        reserved, _ = flight.tails.pop(tail)
+        self.ledger.settle({"metric_calls": reserved}, {"metric_calls": metric_calls})
         flight.spent["metric_calls"] += metric_calls
-        flight.tail = {}
 
     @_fold.register
     def _item_recalled(self, event: ev.ItemRecalled) -> None:
@@ -341,7 +341,7 @@ class RunState:
             flight.tainted_by, flight.tainted_at = event.missed, event.version
         if event.speculation:
             self.counters[COUNTED[event.speculation]] += 1
-        if event.speculation not in ("inserted", "retracted"):
+        if event.admits:
             self.counters["admitted"] += 1
             self.counters.update(event.marks)
 
@@ -484,6 +484,10 @@ class RunState:
         state.ended = ev.RunEnded(**data["ended"]) if data["ended"] else None
         state.ledger = Ledger.load(limits, data["ledger"])
         return state
+
+
+def _tail_of(event: ev.OutcomeRecorded | ev.StageEnded | ev.TailEnded) -> str:
+    return f"{event.stage}/{event.visit}"
 
 
 def _shallow(call: ev.CallReserved) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The registry: from a configured model to something that answers.
 
 `openai/…`, `openrouter/…` and `ollama/…` name a well-known endpoint and its key's variable;
-`sim/<preset>` is the built-in simulation. Whatever has a `base_url` is sent there under its name as
+`sim/<preset>` is the built-in simulation, `sim/<preset>/<shape>` the same with the load of a
+published workload. Whatever has a `base_url` is sent there under its name as
 written, slashes included (`Qwen/Qwen3-8B`). Keys are read here and nowhere else.
 """
 
@@ -157,7 +158,8 @@ def connect(
 def account(model: ModelSpec) -> str:
     """Returns what an endpoint counts requests by: host and key; names a limiter."""
     if preset := _preset(model):
-        return f"{SIMULATED}/{preset}"
+        # Shapes of one preset share its machine or its account.
+        return f"{SIMULATED}/{preset.partition('/')[0]}"
     at = endpoint(model)
     host, port = _split(at.base_url)
     where = host if port is None else f"{host}:{port}"

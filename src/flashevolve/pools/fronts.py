@@ -33,10 +33,15 @@ class FrontIndex:
             self.fronts = dict(sorted(self.fronts.items()))
             self.tops = dict(sorted(self.tops.items()))
 
+    def copy(self) -> "FrontIndex":
+        """Returns an index in the same state, which changes apart from this one."""
+        twin = FrontIndex()
+        twin.fronts, twin.tops = dict(self.fronts), dict(self.tops)
+        return twin
+
     def with_guests(self, guests: Iterable[Candidate]) -> dict[str, tuple[int, ...]]:
         """Returns the fronts as they would be with some more candidates, who do not join."""
-        preview = FrontIndex()
-        preview.fronts, preview.tops = dict(self.fronts), dict(self.tops)
+        preview = self.copy()
         for guest in guests:
             preview.join(guest)
         return preview.fronts

@@ -300,13 +300,6 @@ class ParetoPool:
     def _forget_derived(self) -> None:
         self._fronts = self._weights = None
 
-    def copy(self) -> Self:
-        """Returns a pool in the same state, which changes apart from this one."""
-        twin = type(self)()
-        for name, value in vars(self).items():
-            setattr(twin, name, dict(value) if isinstance(value, dict) else value)
-        return twin
-
     def dump(self) -> dict[str, Any]:
         """Returns the whole state as JSON-serialisable data: candidates and named state."""
         ops = [put(key, self._state[key]) for key in sorted(self._state)]

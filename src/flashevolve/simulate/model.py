@@ -6,6 +6,7 @@ Invariants:
   request is a new sample, numbered per model.
 - All models of a run that name one preset share its accelerators, or its account's limits.
 - A request that is not answered within its `timeout_s` fails as it would over HTTP.
+- `preset/shape` names a preset that answers as a shape of the world: its lengths, and no content.
 - `tokens_out` counts simulated tokens, most of which stand for reasoning that is not shown: it is
   not the length of the text, but never less than that.
 """
@@ -24,6 +25,7 @@ from flashevolve.simulate.charged import charge_call, free
 from flashevolve.simulate.lengths import LengthSettings, digest, draw_tokens
 from flashevolve.simulate.prefix import count_tokens, prefix_blocks, text_of
 from flashevolve.simulate.serving import Job, Server, server_of
+from flashevolve.simulate.shapes import ShapeReader, ShapeSettings
 from flashevolve.simulate.world import World, load_world
 
 
@@ -41,11 +43,19 @@ class SimulatedModel:
     simulated: ClassVar[bool] = True
 
     def __init__(
-        self, reader: Reader, server: Server, lengths: LengthSettings, *, name: str
+        self,
+        reader: Reader,
+        server: Server,
+        lengths: LengthSettings,
+        *,
+        name: str,
+        shape: ShapeSettings | None = None,
     ) -> None:
+        """`shape` None = all answers are as long as `lengths` says."""
         self._reader = reader
         self._server = server
         self._lengths = lengths
+        self._shape = shape
         self._name = name
         self._n_samples = 0
 
@@ -60,19 +70,24 @@ class SimulatedModel:
     ) -> "SimulatedModel":
         """Returns a model of a preset of the world.
 
-        `shared` holds a run's servers by preset; a missing one is added. `reader` None = the
-        built-in one, `world` None = the package's own. Raises `ConfigError` for an unknown preset.
+        `preset` may be followed by a slash and a shape. `shared` holds a run's servers by preset; a
+        missing one is added. `reader` None = the built-in one, `world` None = the package's own.
+        Raises `ConfigError` for an unknown preset or shape.
         """
-        world = world or load_world()
+        world, name = world or load_world(), preset
+        preset, slash, shape_name = preset.partition("/")
         settings = world.preset(preset)
+        shape = world.shape(shape_name) if slash else None
         if preset not in shared:
             shared[preset] = server_of(settings)
-        if reader is None:
+        if reader is None and shape is not None:
+            reader = ShapeReader(shape)
+        elif reader is None:
             # By name, since a reader is the largest part of the simulation and needs none of this.
             reader_class = import_module("flashevolve.simulate.reader").TextReader
             built_in: Reader = reader_class(world.reader_of(preset))
             reader = built_in
-        return cls(reader, shared[preset], world.lengths, name=preset)
+        return cls(reader, shared[preset], world.lengths, name=name, shape=shape)
 
     async def complete(self, request: Request, on_first_token: FirstToken | None = None) -> Reply:
         """Answers one request.
@@ -103,11 +118,16 @@ class SimulatedModel:
             )
         return replace(reply, text=text)
 
+    def _lengths_of(self, request: Request) -> LengthSettings:
+        if self._shape is None:
+            return self._lengths
+        return self._shape.lengths(request.messages, self._lengths.max_tokens)
+
     def _written(self, request: Request) -> tuple[str, int, Job]:
         """Returns the answer's text, the tokens that it wants, and what it asks of the server."""
         sample = self._sample(request)
         prompt = text_of(request.messages)
-        wanted_tokens = draw_tokens(self._lengths, request.messages, sample)
+        wanted_tokens = draw_tokens(self._lengths_of(request), request.messages, sample)
         text = ""
         if wanted_tokens <= request.max_output_tokens:
             rng = Random(digest(b"answer", prompt, sample.encode()))

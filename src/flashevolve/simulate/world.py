@@ -23,13 +23,14 @@ from flashevolve.simulate.latency import LatencySettings
 from flashevolve.simulate.lengths import LengthSettings
 from flashevolve.simulate.replicated import ReplicatedSettings
 from flashevolve.simulate.serving import Preset
+from flashevolve.simulate.shapes import ShapeSettings
 
 S = TypeVar("S")
 
 WORLD_FILE = Path(__file__).with_name("world.toml")
 """The world that comes with the package."""
 
-TABLES = ("serving", "hosted", "lengths", "latency", "reader")
+TABLES = ("serving", "hosted", "lengths", "latency", "shapes", "reader")
 STRENGTH = "strength"
 """A key of each preset's table beside what it serves with: how good a reader answers."""
 MOST_REPLICAS = 1024
@@ -51,6 +52,8 @@ class World:
     lengths: LengthSettings
     latency: Mapping[str, LatencySettings]
     """By workload: what an evaluation takes besides its model."""
+    shapes: Mapping[str, ShapeSettings]
+    """By name: what a published workload asks of its backend."""
     reader: ReaderParameters
     hash: str
     """12 hexadecimal digits over the values, and over what the code fixes (`constants`). Comments,
@@ -77,6 +80,15 @@ class World:
                 "hosted API, whose limits more machines don't raise; leave out the replicas"
             )
         return ReplicatedSettings(each=preset, n_replicas=n_replicas)
+
+    def shape(self, name: str) -> ShapeSettings:
+        """Returns a shape; raises `ConfigError` for an unknown name."""
+        if name not in self.shapes:
+            raise ConfigError(
+                f"expected a shape among {', '.join(self.shapes) or 'none'}, "
+                f"found {name!r}.{nearest(name, self.shapes)}"
+            )
+        return self.shapes[name]
 
     def reader_of(self, preset: str) -> ReaderParameters:
         """Returns the reader's parameters at the strength of a preset."""
@@ -121,6 +133,7 @@ def _world(path: Path, text: str) -> World:
     revision = _revision(path, table)
     lengths = _read(path, "lengths", LengthSettings, _table(path, "lengths", table))
     latency = dict(_read_each(path, "latency", LatencySettings, table))
+    shapes = dict(_read_each(path, "shapes", ShapeSettings, table))
     reader = _read(path, "reader", ReaderParameters, _table(path, "reader", table))
     parsed = {
         "revision": revision,
@@ -128,6 +141,7 @@ def _world(path: Path, text: str) -> World:
         "strengths": strengths,
         "lengths": asdict(lengths),
         "latency": {name: asdict(settings) for name, settings in latency.items()},
+        "shapes": {name: asdict(settings) for name, settings in shapes.items()},
         "reader": asdict(reader),
         "constants": constants(),
     }
@@ -137,6 +151,7 @@ def _world(path: Path, text: str) -> World:
         strengths=strengths,
         lengths=lengths,
         latency=latency,
+        shapes=shapes,
         reader=reader,
         hash=hash_of(parsed),
         file=path,

@@ -22,6 +22,14 @@ INTERN_ABOVE_CHARS = 200
 
 MARKER = "$text"
 
+SELDOM_SAID = {
+    "stage_taken": ("n_sweeps",),
+    "stage_ended": ("tail",),
+    "gap_checked": ("tainted",),
+    "pool_changed": ("speculation", "missed", "tainted"),
+}
+"""Fields of frequent events that are left out where they say nothing (None, false, no entries)."""
+
 _to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -67,7 +75,7 @@ def restore_json(body: str, text: Callable[[str], str]) -> Any:
 
 def encode(event: Event) -> tuple[str, dict[str, str]]:
     """Returns the stored form of an event, and the texts it refers to by hash."""
-    return intern_json(_adapter().dump_python(event))
+    return intern_json(_dumped(event))
 
 
 def decode(body: str, text: Callable[[str], str]) -> Event:
@@ -80,7 +88,7 @@ def decode(body: str, text: Callable[[str], str]) -> Event:
 
 def record_to_json(record: Record) -> str:
     """Returns a record as one self-contained line of JSON, for export."""
-    event = _adapter().dump_python(record.event)
+    event = _dumped(record.event)
     return _to_json({"seq": record.seq, "t_s": record.t_s, "event": event})
 
 
@@ -89,6 +97,14 @@ def record_from_json(line: str) -> Record:
     found = json.loads(line)
     event = _adapter().validate_python(found["event"])
     return Record(seq=found["seq"], t_s=found["t_s"], event=event)
+
+
+def _dumped(event: Event) -> dict[str, Any]:
+    data: dict[str, Any] = _adapter().dump_python(event)
+    for name in SELDOM_SAID.get(event.kind, ()):
+        if data[name] in (None, [], ()) or data[name] is False:
+            del data[name]
+    return data
 
 
 def _interned(value: Any, texts: dict[str, str]) -> Any:

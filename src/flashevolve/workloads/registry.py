@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _INSTRUCTIONS = "flashevolve.workloads.instructions"
+_SHAPES = "flashevolve.workloads.shapes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +17,9 @@ class Workload:
 
     score: str
     """module:name of its score function."""
+    run: str | None = None
+    """module:name of what runs an artifact on an example, whose calls all go through us; None =
+    one chat call."""
     input: str = "input"
     """Field of an example that is the user message, unless `task.input` names another."""
     id: str = "id"
@@ -31,5 +35,6 @@ WORKLOADS: Mapping[str, Workload] = {
     "instructions-loose": _instructions("score_loose"),
     "instructions-whole": _instructions("score_whole"),
     "instructions-whole-loose": _instructions("score_whole_loose"),
+    "shape": Workload(score=f"{_SHAPES}:score", run=f"{_SHAPES}:run", input="prompt"),
 }
 """`task.workload` -> the task."""

@@ -8,15 +8,19 @@ from pydantic import TypeAdapter
 
 from flashevolve import events as ev
 from flashevolve.algorithms.combee import Combee
+from flashevolve.algorithms.combee.sources import CombeeStep, timed
 from flashevolve.algorithms.combee.workflow import CombeeWorkflow
 from flashevolve.algorithms.gepa import GEPA
 from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Commit, End, Item, Minimum, Needs
 from flashevolve.engine.workflow import Setup
+from flashevolve.llm.errors import LLMError
 from flashevolve.llm.messages import Message, Request
 from flashevolve.policies.batch import choose_size
+from flashevolve.pools.pareto import put
+from tests.engine.test_resume import cut
 from tests.fakes.context import FakeContext, run_stages, started, step
-from tests.fakes.runs import Bench
+from tests.fakes.runs import Bench, echo
 
 TRAIN, VAL = tuple(f"t{i:02d}" for i in range(40)), tuple(f"v{i}" for i in range(6))
 
@@ -163,8 +167,10 @@ def test_payloads_survive_json() -> None:
 # -- whole runs ----------------------------------------------------------------------------------
 
 
-def answering(request: Request, rng: Random) -> str:
-    return f"```\n{rng.randrange(10**9)}\n```"
+def answering(request: Request, rng: Random) -> str | LLMError:
+    said = echo(request, rng)
+    is_verdict = isinstance(said, LLMError) or said.startswith("{")
+    return said if is_verdict else f"```\n{rng.randrange(10**9)}\n```"
 
 
 def bench(config: Combee, **changes: Any) -> Bench:
@@ -178,7 +184,7 @@ def bench(config: Combee, **changes: Any) -> Bench:
     return Bench(config.workflow, **{**defaults, **changes})
 
 
-@pytest.mark.parametrize("policy", ["full", "guarded"])
+@pytest.mark.parametrize("policy", ["full", "guarded", "reflective"])
 @pytest.mark.parametrize("batch", [4, "dynamic"])
 def test_a_run_conserves_its_steps_and_stays_within_its_budget(batch: Any, policy: Any) -> None:
     state = bench(Combee(batch=batch, batch_trials=(2, 4)), policy=policy).run()
@@ -186,6 +192,7 @@ def test_a_run_conserves_its_steps_and_stays_within_its_budget(batch: Any, polic
     conserved = state.conservation()
     assert conserved.pop("created") == sum(conserved.values())
     assert len(state.pool.candidates) > 2
+    assert bool(state.counters["repaired"]) == (policy == "reflective")
     assert all(set(c.artifact) == {"text"} for c in state.pool.candidates.values())
 
 
@@ -253,6 +260,13 @@ def test_a_trial_is_timed_without_waiting_in_queues_and_without_the_full_validat
     assert timed == pytest.approx(expected)
 
 
+def test_a_trial_that_goes_on_early_counts_for_the_batch_that_it_began_with() -> None:
+    step = CombeeStep(parents=(0,), examples=("t0", "t1"), trial=4, n_drawn=4)
+    worked_s = {"rollout": 1.0, "propose": 2.0, "screen": 3.0}
+    assert timed(step, worked_s, {}) == (put("batch.timed", {"4": [4, 6.0]}),)
+    assert timed(step, {"rollout": 1.0}, {}) == ()
+
+
 def test_what_the_trials_showed_survives_a_resume() -> None:
     run = bench(DYNAMIC, latency_s=ten_seconds, in_flight=1)
     run.stops_s = (15.0,)
@@ -267,6 +281,21 @@ def test_what_the_trials_showed_survives_a_resume() -> None:
     sources = [source for source, _ in sizes_of(run)]
     assert sources.count("trial") == 2
     assert run.folded().pool.dump() == pool.dump()
+
+
+def test_a_trial_that_a_kill_interrupts_is_run_again_instead_of_timed_from_its_journal() -> None:
+    budget = {"metric_calls": 60}
+    whole = bench(DYNAMIC, latency_s=ten_seconds, budget=budget)
+    whole.run()
+    n_again = 0
+    for n_records in whole.store.boundaries[::3]:
+        run = bench(DYNAMIC, latency_s=ten_seconds, budget=budget)
+        run.store = cut(whole, n_records)
+        pool: Any = run.run().pool
+        timed = pool.state["batch.timed"]
+        assert all(seconds >= 10.0 for _, seconds in timed.values())
+        n_again += sum(pool.state["batch.tried"].values()) > 2
+    assert n_again > 2
 
 
 def test_a_trial_that_never_gets_as_far_as_its_screening_is_given_up_after_three_tries() -> None:

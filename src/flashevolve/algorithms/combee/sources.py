@@ -35,6 +35,8 @@ class CombeeStep(Step):
     """What the parent did on each of `examples`, in words."""
     trial: int = 0
     """The batch size that the step tries; 0 = it is no trial."""
+    n_drawn: int = 0
+    """Examples that a trial began with; an early release may go on with fewer."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ class TrialSource:
         tried: dict[str, int] = pool.state.get(TRIED, {})
         found = mutation(self.config, self.setup, pool, size, rng)
         ops = (*found.ops, put(TRIED, {**tried, str(size): tried.get(str(size), 0) + 1}))
-        return replace(found, payload=replace(found.payload, trial=size), ops=ops)
+        n_drawn = len(found.payload.examples)
+        step = replace(found.payload, trial=size, n_drawn=n_drawn)
+        return replace(found, payload=step, ops=ops)
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def mutation(
 ) -> Selection[CombeeStep]:
     """Returns the start of a step on the next `size` examples."""
     source = MutateSource(config, setup, size, CombeeStep)
-    return source.mutation(pool, source.parent(pool, rng), rng)  # type: ignore[return-value]
+    return source.mutation(pool.state, source.parent(pool, rng), rng)  # type: ignore[return-value]
 
 
 def timed(step: CombeeStep, worked_s: Mapping[str, float], state: Mapping[str, Any]) -> Ops:
@@ -120,4 +124,4 @@ def timed(step: CombeeStep, worked_s: Mapping[str, float], state: Mapping[str, A
     if not step.trial or not all(stage in worked_s for stage in TIMED_STAGES):
         return ()
     seconds = sum(worked_s[stage] for stage in TIMED_STAGES)
-    return (put(TIMED, {**state.get(TIMED, {}), str(step.trial): [len(step.examples), seconds]}),)
+    return (put(TIMED, {**state.get(TIMED, {}), str(step.trial): [step.n_drawn, seconds]}),)

@@ -7,6 +7,7 @@ pointers past it are recorded with the selection.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from flashevolve.algorithms.components import next_components
 from flashevolve.algorithms.gepa.merge import N_SCREENED, find_merge
@@ -112,7 +113,7 @@ class MutateSource:
         if not pool.candidates:
             return None
         pool = pareto(pool)
-        return self.mutation(pool, self.parent(pool, rng), rng)
+        return self.mutation(pool.state, self.parent(pool, rng), rng)
 
     def parent(self, pool: ParetoPool, rng: Random) -> int:
         """Returns the candidate to mutate."""
@@ -124,11 +125,11 @@ class MutateSource:
             case "epsilon_greedy":
                 return selection.epsilon_greedy(pool.means, rng, self.config.epsilon)
 
-    def mutation(self, pool: ParetoPool, parent: int, rng: Random) -> Selection[Step]:
-        """Returns the start of a mutation of `parent`."""
-        ids, ops = next_minibatch(pool.state, self.setup.train_ids, self.n_examples, rng)
+    def mutation(self, state: Mapping[str, Any], parent: int, rng: Random) -> Selection[Step]:
+        """Returns the start of a mutation of `parent`; `state` is the pool's."""
+        ids, ops = next_minibatch(state, self.setup.train_ids, self.n_examples, rng)
         names, moves = next_components(
-            pool.state, parent, tuple(self.setup.seed), self.config.components
+            state, parent, tuple(self.setup.seed), self.config.components
         )
         step = self.step(parents=(parent,), examples=tuple(dict.fromkeys(ids)), components=names)
         return Selection(payload=step, lineage=(parent,), ops=(*ops, *moves))

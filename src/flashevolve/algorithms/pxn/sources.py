@@ -34,12 +34,13 @@ class PxNSource:
         if not pool.candidates:
             return None
         # Each task moves the pointers on, and the next one starts from there.
-        scratch, drawn = pareto(pool).copy(), list[Selection[Step]]()
+        pool = pareto(pool)
+        state, drawn = dict(pool.state), list[Selection[Step]]()
         for _ in range(self.parents):
-            parent = self.one.parent(scratch, rng)
+            parent = self.one.parent(pool, rng)
             for _ in range(self.proposals):
-                drawn.append(self.one.mutation(scratch, parent, rng))
-                scratch.apply(drawn[-1].ops, version=scratch.version)
+                drawn.append(self.one.mutation(state, parent, rng))
+                state |= {op["key"]: op["value"] for op in drawn[-1].ops}
         return Selection(
             payload=Tasks(steps=tuple(one.payload for one in drawn)),
             lineage=tuple(dict.fromkeys(parent for one in drawn for parent in one.lineage)),

@@ -29,6 +29,7 @@ from flashevolve.pools.pareto import ParetoPool, pareto
 from flashevolve.pools.pool import Pool
 
 Result = Item[Step] | End
+TWIN = End("no-op", "duplicate of another proposal of the step")
 Run = Callable[[Item[Step], StageContext], Awaitable[Result]]
 
 
@@ -85,7 +86,7 @@ class PxNWorkflow(Workflow[Tasks]):
             if isinstance(result, Item):
                 child = Artifact(result.payload.child or {})
                 if child.hash in seen:
-                    results[place] = End("no-op", "duplicate of another proposal of the step")
+                    results[place] = TWIN
                 seen.add(child.hash)
         return _joined(item, results)
 
@@ -101,15 +102,21 @@ class PxNWorkflow(Workflow[Tasks]):
 
     def commit(self, item: Item[Tasks], pool: Pool) -> Commit | End:
         """Admits the children one by one, each as if it came from a step of its own."""
-        scratch, commits = pareto(pool).copy(), list[Commit]()
+        items, commits = _items(item), list[Commit]()
+        # Built anew, so that the real pool stays as it is, whatever the two would share inside.
+        scratch = pareto(pool) if len(items) == 1 else ParetoPool.load(pool.dump())
+        seen: set[str] = set()
         end: End | None = None
-        for one in _items(item):
-            decided = self.host.commit(one, scratch)
+        for one in items:
+            child = Artifact(one.payload.child or {})
+            decided = TWIN if child.hash in seen else self.host.commit(one, scratch)
             if isinstance(decided, End):
                 end = end or decided
                 continue
-            scratch.apply(decided.ops, version=scratch.version)
+            seen.add(child.hash)
             commits.append(decided)
+            if len(items) > 1:
+                scratch.apply(decided.ops, version=scratch.version)
         if not commits:
             return end or End("no-op", "no child is left")
         # `admitted` counts transactions unless told otherwise; here each child is one.

@@ -70,9 +70,9 @@ def _windowed(policy: str, w: int) -> Any:
 
 def jobs(options: Options) -> list[Job]:
     """Returns all arms at equal time and at equal metric calls, and W swept on some seeds."""
-    common: dict[str, Any] = {"concurrency": 32, "n_val": 50, "n_test": 120}
-    by_time = cell_of(options, **common, minutes=10.0)
-    by_work = cell_of(options, **common, metric_calls=1500)
+    common: dict[str, Any] = {"concurrency": 32, "n_val": 50, "n_test": 100}
+    by_time = cell_of(options, **common, minutes=8.0)
+    by_work = cell_of(options, **common, metric_calls=1000)
     n_knob = max(1, options.seeds // 4)
     swept = [_windowed(policy, w) for w in WINDOWS for policy in ("full", REFLECTIVE)]
     return [
