@@ -55,6 +55,7 @@ def test_a_resume_may_change_budget_limits_places_and_endpoints(changes: dict[st
         ({"data": {"id": "key"}}, ["data.id"]),
         ({"task": {"metric": "exact"}}, ["task.metric"]),
         ({"staleness": {"gap": "global"}}, ["staleness.gap"]),
+        ({"speculation": {"evaluate": 0.5}}, ["speculation.evaluate"]),
         ({"models": {"task": "z", "reflect": ["c", "d"]}}, ["models.task.name"]),
         ({"models": {"task": "b", "reflect": ["c", "e"]}}, ["models.reflect.1.name"]),
     ],
