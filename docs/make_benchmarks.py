@@ -4,13 +4,13 @@ No figure is typed. Each suite's rows become its section and its pictures; new r
 `flashevolve bench SUITE --rows benchmarks/rows`.
 """
 
-import sys
 from pathlib import Path
 
 from flashevolve.bench.cell import one_world, read_rows
 from flashevolve.bench.figures import draw_all
 from flashevolve.bench.report import Report, markdown
 from flashevolve.bench.suite import SUITES, suite
+from flashevolve.bench.trust import checked
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -48,7 +48,8 @@ def reports() -> list[Report]:
             rows, chosen = read_rows(path), suite(name)
             n_seeds = 1 + max(row.seed for row in rows)
             seeds = "" if n_seeds == chosen.seeds else f" --seeds {n_seeds}"
-            found.append(chosen.report(rows, f"flashevolve bench {name}{seeds}"))
+            report = chosen.report(rows, f"flashevolve bench {name}{seeds}")
+            found.append(checked(report, rows, ROWS))
     return found
 
 
@@ -69,4 +70,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flashevolve import events as ev
-from flashevolve.engine.state import RunState, load_class
+from flashevolve.engine.state import RunState
 from flashevolve.policies.budget import Resource
-from flashevolve.rundir import raw
+from flashevolve.rundir import load_class, raw
 
 GAPS_SHOWN = 12
 """Fits on a line, and covers the last half minute of a typical run."""
