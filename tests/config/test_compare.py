@@ -25,6 +25,7 @@ def recorded(changes: dict[str, Any]) -> dict[str, Any]:
     [
         {"budget": {"metric_calls": 7, "grace_s": 3}},
         {"limits": {"concurrency": 2, "in_flight": 9}},
+        {"control": {"mode": "paper", "workers": {"a": 3}}},
         {"run": {"dir": "elsewhere", "base": "/other"}},
         {"data": {"train": "moved.jsonl"}},
         {"model": {"name": "a", "base_url": "http://y/v1", "key_env": "K", "timeout_s": 3}},
