@@ -9,6 +9,7 @@ from pathlib import Path
 
 from flashevolve.bench.cell import one_world, read_rows
 from flashevolve.bench.figures import draw_all
+from flashevolve.bench.prediction import SUITE_NAME, with_warning
 from flashevolve.bench.report import Report, markdown
 from flashevolve.bench.suite import SUITES, suite
 
@@ -42,13 +43,18 @@ scored after the run, outside of its time, by the same reader.
 def reports() -> list[Report]:
     """Returns the reports of all suites that have rows."""
     found = []
+    predicted = ROWS / f"{SUITE_NAME}.jsonl"
+    prediction = read_rows(predicted) if predicted.exists() else []
     for name in SUITES:
         path = ROWS / f"{name}.jsonl"
         if path.exists():
             rows, chosen = read_rows(path), suite(name)
             n_seeds = 1 + max(row.seed for row in rows)
             seeds = "" if n_seeds == chosen.seeds else f" --seeds {n_seeds}"
-            found.append(chosen.report(rows, f"flashevolve bench {name}{seeds}"))
+            report = chosen.report(rows, f"flashevolve bench {name}{seeds}")
+            if name != SUITE_NAME:
+                report = with_warning(report, rows, prediction)
+            found.append(report)
     return found
 
 

@@ -94,7 +94,7 @@ def command(
         rows = run_jobs(
             jobs, n_processes=n_jobs, real=real, done=kept.values(), on_row=progress.add
         )
-    _tell(chosen, rows, again, json_file, figures_dir)
+    _tell(chosen, rows, again, json_file, figures_dir, rows_dir)
 
 
 def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> str:
@@ -163,12 +163,19 @@ def _tell(
     again: str,
     json_file: Path | None,
     figures_dir: Path | None,
+    rows_dir: Path | None,
 ) -> None:
     from rich.console import Console
 
+    from flashevolve.bench.cell import read_rows
+    from flashevolve.bench.prediction import SUITE_NAME, with_warning
     from flashevolve.bench.report import show, to_json
 
     report: Report = chosen.report(rows, again)
+    if chosen.name != SUITE_NAME:
+        kept = rows_dir / f"{SUITE_NAME}.jsonl" if rows_dir else None
+        predicted = read_rows(kept) if kept is not None and kept.exists() else []
+        report = with_warning(report, rows, predicted)
     console = Console()
     # Tables that are cut would be worse than lines that a terminal wraps.
     if not console.is_terminal:
