@@ -4,14 +4,13 @@ No figure is typed. Each suite's rows become its section and its pictures; new r
 `flashevolve bench SUITE --rows benchmarks/rows`.
 """
 
-import sys
 from pathlib import Path
 
 from flashevolve.bench.cell import one_world, read_rows
 from flashevolve.bench.figures import draw_all
-from flashevolve.bench.prediction import SUITE_NAME, with_warning
 from flashevolve.bench.report import Report, markdown
 from flashevolve.bench.suite import SUITES, suite
+from flashevolve.bench.trust import checked
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -43,8 +42,6 @@ scored after the run, outside of its time, by the same reader.
 def reports() -> list[Report]:
     """Returns the reports of all suites that have rows."""
     found = []
-    predicted = ROWS / f"{SUITE_NAME}.jsonl"
-    prediction = read_rows(predicted) if predicted.exists() else []
     for name in SUITES:
         path = ROWS / f"{name}.jsonl"
         if path.exists():
@@ -52,9 +49,7 @@ def reports() -> list[Report]:
             n_seeds = 1 + max(row.seed for row in rows)
             seeds = "" if n_seeds == chosen.seeds else f" --seeds {n_seeds}"
             report = chosen.report(rows, f"flashevolve bench {name}{seeds}")
-            if name != SUITE_NAME:
-                report = with_warning(report, rows, prediction)
-            found.append(report)
+            found.append(checked(report, rows, ROWS))
     return found
 
 
@@ -75,4 +70,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -12,10 +12,8 @@ from flashevolve.bench.prediction import (
     median_error,
     predictions,
     ratio_warning,
-    with_warning,
 )
 from flashevolve.bench.published import COMBEE_TABLE
-from flashevolve.bench.report import Report
 from tests.bench.made import a_row
 
 
@@ -66,20 +64,3 @@ def test_a_prediction_is_a_mean_over_seeds_beside_the_published_rate() -> None:
 
 def test_no_proposal_at_all_is_an_infinite_error() -> None:
     assert median_error(rows(lambda rate: 0.0)) == math.inf
-
-
-def test_a_report_says_so_once_and_only_of_its_own_world() -> None:
-    report = Report(suite="s", about="a", head=(), tables=())
-    mine = [a_row("sync", 0, world="w")]
-    good, bad = rows(lambda rate: rate), rows(lambda rate: 2 * rate)
-    assert with_warning(report, mine, good) is report
-    warned = with_warning(report, mine, bad)
-    assert "factor of 2.00" in warned.warnings[0]
-    assert with_warning(warned, mine, bad) is warned
-    elsewhere = [replace(row, world="other") for row in good]
-    assert "was not made" in with_warning(report, mine, elsewhere).warnings[0]
-
-
-def test_what_was_measured_is_not_warned_of() -> None:
-    report = Report(suite="s", about="a", head=(), tables=())
-    assert with_warning(report, [a_row("sync", 0, world="")], []) is report

@@ -7,17 +7,14 @@ ratios between algorithms in this world deserve little trust, and every report o
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, median
 
-from flashevolve.bench.cell import Row, one_world
+from flashevolve.bench.cell import Row
 from flashevolve.bench.published import COMBEE_TABLE
-from flashevolve.bench.report import Report
 
 GROUP = "baseline client"
 """How the group of a row starts that was made with the baseline's requests in flight."""
-SUITE_NAME = "throughput"
-"""The suite whose rows predict."""
 RATE = "steady_proposed_per_min"
 LIMIT = math.log(1.5)
 """Largest median error with which ratios are shown without a warning."""
@@ -95,18 +92,3 @@ def ratio_warning(rows: Sequence[Row]) -> str | None:
         f"{math.exp(error):.2f} in the median ({math.exp(LIMIT):.1f} was allowed): ratios between "
         "algorithms are to be read with that much doubt."
     )
-
-
-def with_warning(report: Report, rows: Sequence[Row], prediction: Sequence[Row]) -> Report:
-    """Returns the report of `rows` with what has to be said first about its ratios.
-
-    `prediction` are rows of the suite `throughput`; only those of the same world count. What was
-    measured on a real endpoint needs no such warning, and no warning is given twice.
-    """
-    world = one_world(rows)
-    if not world:
-        return report
-    found = ratio_warning([row for row in prediction if row.world == world])
-    if found is None or found in report.warnings:
-        return report
-    return replace(report, warnings=(found, *report.warnings))

@@ -11,18 +11,6 @@ if TYPE_CHECKING:
     from flashevolve.bench.cell import Job, Row
     from flashevolve.bench.execute import RealModel
     from flashevolve.bench.report import Report
-    from flashevolve.bench.suite import Suite
-
-NAMES = (
-    "profile",
-    "throughput",
-    "evolution",
-    "staleness",
-    "workers",
-    "speculation",
-    "scaling",
-)
-"""In the order in which the documents show them; those without a module are refused in one line."""
 
 
 @click.command("bench")
@@ -72,6 +60,7 @@ def command(
     """
     from flashevolve.bench.execute import RealModel, check, run_jobs
     from flashevolve.bench.suite import Options, suite
+    from flashevolve.bench.trust import checked
     from flashevolve.errors import ConfigError
 
     if base_url and not model:
@@ -94,7 +83,8 @@ def command(
         rows = run_jobs(
             jobs, n_processes=n_jobs, real=real, done=kept.values(), on_row=progress.add
         )
-    _tell(chosen, rows, again, json_file, figures_dir, rows_dir)
+    report = checked(chosen.report(rows, again), rows, rows_dir)
+    _tell(report, rows, json_file, figures_dir)
 
 
 def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> str:
@@ -158,24 +148,15 @@ class _Progress:
 
 
 def _tell(
-    chosen: "Suite",
+    report: "Report",
     rows: "Sequence[Row]",
-    again: str,
     json_file: Path | None,
     figures_dir: Path | None,
-    rows_dir: Path | None,
 ) -> None:
     from rich.console import Console
 
-    from flashevolve.bench.cell import read_rows
-    from flashevolve.bench.prediction import SUITE_NAME, with_warning
     from flashevolve.bench.report import show, to_json
 
-    report: Report = chosen.report(rows, again)
-    if chosen.name != SUITE_NAME:
-        kept = rows_dir / f"{SUITE_NAME}.jsonl" if rows_dir else None
-        predicted = read_rows(kept) if kept is not None and kept.exists() else []
-        report = with_warning(report, rows, predicted)
     console = Console()
     # Tables that are cut would be worse than lines that a terminal wraps.
     if not console.is_terminal:

@@ -63,6 +63,17 @@ def test_without_one_replica_there_is_nothing_to_compare() -> None:
     assert scaling.limits(scaling.with_kept([row(4, 27000)])) == []
 
 
+def test_rows_of_a_real_endpoint_are_told_by_what_they_have() -> None:
+    real = [
+        replace(a_row(str(n), 0, world="", tokens_out_per_s=9.0 * n, gap=1.0), simulated=False)
+        for n in (1, 2)
+    ]
+    report = suite("scaling").report(real, "command")
+    assert "Measured on a real endpoint" in report.head[0]
+    assert report.tables[0].rows[1][:3] == ("2", "-", "100")
+    assert report.figures == ()
+
+
 @pytest.mark.parametrize("preset", ["h100-qwen3-8b", "h100-qwen3-8b*3"])
 def test_another_preset_is_scaled_from_one(preset: str) -> None:
     jobs = suite("scaling").jobs(Options(seeds=1, preset=preset))

@@ -79,8 +79,8 @@ def cell_of(options: Options, **given: Any) -> Cell:
     if options.preset is not None:
         given["preset"] = options.preset
     if options.quick:
-        given |= {"n_train": 12, "n_val": 12, "n_test": 20 if given.get("n_test", 1) else 0}
-        given |= {"metric_calls": 150} if given.get("metric_calls") else {"minutes": 2.0}
+        given |= {"n_train": 9, "n_val": 9, "n_test": 12 if given.get("n_test", 1) else 0}
+        given |= {"metric_calls": 100} if given.get("metric_calls") else {"minutes": 1.5}
     return Cell(**given)
 
 

@@ -74,7 +74,8 @@ def jobs(options: Options) -> list[Job]:
     by_time = cell_of(options, **common, minutes=8.0)
     by_work = cell_of(options, **common, metric_calls=1000)
     n_knob = max(1, options.seeds // 4)
-    swept = [_windowed(policy, w) for w in WINDOWS for policy in ("full", REFLECTIVE)]
+    windows = WINDOWS[:1] if options.quick else WINDOWS
+    swept = [_windowed(policy, w) for w in windows for policy in ("full", REFLECTIVE)]
     return [
         *jobs_of(NAME, by_time, ARMS, options.seeds, LEARNING, TIME),
         *jobs_of(NAME, by_work, ARMS, options.seeds, LEARNING, WORK),
