@@ -4,13 +4,13 @@ No figure is typed. Each suite's rows become its section and its pictures; new r
 `flashevolve bench SUITE --rows benchmarks/rows`.
 """
 
-import sys
 from pathlib import Path
 
 from flashevolve.bench.cell import one_world, read_rows
 from flashevolve.bench.figures import draw_all
 from flashevolve.bench.report import Report, markdown
 from flashevolve.bench.suite import SUITES, suite
+from flashevolve.bench.trust import checked
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -25,9 +25,11 @@ nothing here is typed. All figures are PREDICTIONS of the simulation, never meas
 tokens are those of a modelled backend ([Simulation](simulation.md)), and scores say what the
 mechanisms do in that stated world. They stand beside no published score.
 
-Every section names its command. The same command with `--model NAME --base-url URL` repeats each
-row on a real endpoint, in real time, as an ordinary run with a directory of its own; such rows are
-never put into one table with simulated ones.
+Every section names its command. With `--quick` it ends in seconds and shows only that it works:
+`flashevolve bench staleness --quick --rows rows --figures figures --json report.json`. Rows that
+`--rows` holds already are not run again. The same command with `--model NAME --base-url URL`
+repeats each row on a real endpoint, in real time, as an ordinary run with a directory of its own;
+such rows are never put into one table with simulated ones.
 
 How to read them: arms are paired by seed (the same examples, the same seed of everything drawn).
 Values are interquartile means over seeds, with 95 % bootstrap intervals over seeds in brackets;
@@ -48,7 +50,8 @@ def reports() -> list[Report]:
             rows, chosen = read_rows(path), suite(name)
             n_seeds = 1 + max(row.seed for row in rows)
             seeds = "" if n_seeds == chosen.seeds else f" --seeds {n_seeds}"
-            found.append(chosen.report(rows, f"flashevolve bench {name}{seeds}"))
+            report = chosen.report(rows, f"flashevolve bench {name}{seeds}")
+            found.append(checked(report, rows, ROWS))
     return found
 
 
@@ -69,4 +72,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -76,6 +76,14 @@ def test_the_same_seed_gives_the_same_log_with_controls_and_batches(
     assert first == evolve(tmp_path / "b", staleness=staleness)
 
 
+def test_the_same_seed_gives_the_same_log_however_much_is_believed_early(tmp_path: Path) -> None:
+    speculation = {"rollout": 0.5, "evaluate": 0.34, "confirm": "mean", "reorder": "literal"}
+    first = evolve(tmp_path / "a", speculation=speculation)
+    assert any('"inserted"' in line for line in first)
+    assert any('"tail_ended"' in line for line in first)
+    assert first == evolve(tmp_path / "b", speculation=speculation)
+
+
 def test_the_sync_schedule_gives_the_same_log_too(tmp_path: Path) -> None:
     assert evolve(tmp_path / "a", schedule="sync") == evolve(tmp_path / "b", schedule="sync")
 

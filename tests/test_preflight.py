@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from flashevolve.config import Budget, Model, Settings, TaskSettings
+from flashevolve.config import Budget, Model, Settings, TaskSettings, resolve
 from flashevolve.data.loaders import Splits, load_splits
 from flashevolve.data.metrics import score_function
 from flashevolve.engine.item import Minimum
@@ -12,6 +12,7 @@ from flashevolve.errors import ConfigError, DataError
 from flashevolve.llm.prices import Price
 from flashevolve.preflight import (
     check_artifact,
+    check_control,
     check_examples,
     check_overlap,
     check_same_run,
@@ -257,3 +258,56 @@ def test_many_differences_are_cut_short() -> None:
     before = {"artifact": {f"c{i}": "x" for i in range(9)}}
     with pytest.raises(ConfigError, match=r"found another: artifact\.c0, .*\.c4, \.\.\.\. Set it"):
         check_same_run(Path("r"), before, {"artifact": {"c0": "y"}}, {}, {})
+
+
+def _controlled(control: dict[str, Any], **more: Any) -> Settings:
+    return resolve({"control": control, **more})
+
+
+def test_crossed_bounds_of_control_are_refused_by_name() -> None:
+    check_control(_controlled({"k_min": 4, "k_max": 4}), ["a"])
+    crossed = r"^control\.k_min: expected at most k_max = 4, found 8\. Lower control\.k_min, or r"
+    with pytest.raises(ConfigError, match=crossed):
+        check_control(_controlled({"k_min": 8, "k_max": 4}), ["a"])
+    with pytest.raises(ConfigError, match=r"expected at most limits\.workers = 2, found 3\."):
+        check_control(_controlled({"k_min": 3}, limits={"workers": 2}), ["a"])
+
+
+def test_workers_of_a_stage_that_is_not_there_are_refused_with_the_nearest() -> None:
+    wrong = _controlled({"workers": {"evalute": 2}})
+    unknown = (
+        r"^control\.workers\.evalute: expected a stage of 'gepa', one of rollout, evaluate, "
+        r"repair\. Did you mean 'evaluate'\? Rename or remove it$"
+    )
+    with pytest.raises(ConfigError, match=unknown):
+        check_control(wrong, ["rollout", "evaluate"])
+    check_control(_controlled({"workers": {"repair": 2}}), ["rollout"])
+    with pytest.raises(ConfigError, match=r"control\.workers\.repair: expected a stage"):
+        check_control(_controlled({"workers": {"repair": 2}}, policy="full"), ["rollout"])
+
+
+def test_workers_to_begin_with_lie_within_the_bounds_unless_they_are_fixed() -> None:
+    outside = {"k_max": 4, "workers": {"a": 9}}
+    message = r"control\.workers\.a: expected 1 to 4, the bounds control\.k_min and k_max, found 9"
+    with pytest.raises(ConfigError, match=message):
+        check_control(_controlled(outside), ["a"])
+    check_control(_controlled({**outside, "mode": "fixed"}), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"mode": "paper", "window_s": 0}, r"control\.window_s: expected a number greater than 0"),
+        ({"mode": "paper", "window_s": None}, r"control\.window_s: expected a number, found None"),
+        ({"tick_s": -1.0}, r"control\.tick_s: expected a number greater than 0, found -1\.0"),
+        ({"k_min": 0}, r"control\.k_min: expected a number greater than 0, found 0"),
+        ({"mode": "papr"}, r"control\.mode: expected 'adaptive', 'paper' or 'fixed', found 'papr'"),
+        ({"windows": 3}, r"control\.windows: unknown key\. Did you mean 'window_s'\?"),
+        ({"workers": {"a": 0}}, r"control\.workers\.a: expected a number greater than 0, found 0"),
+    ],
+)
+def test_settings_of_control_out_of_range_are_refused_in_one_line(
+    wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        _controlled(wrong)

@@ -10,6 +10,7 @@ import pytest
 from flashevolve.config import Budget, Model, Price, resolve
 from flashevolve.data.loaders import load_splits
 from flashevolve.errors import ConfigError
+from flashevolve.policies.control import Control
 from flashevolve.prepare import Prepared, prepare
 from flashevolve.simulate.world import WORLD_FILE, load_world
 from flashevolve.workloads.instructions import score as instructions
@@ -125,3 +126,23 @@ def test_a_world_of_ones_own_is_read_and_a_wrong_one_refused(tmp_path: Path) -> 
     with pytest.raises(ConfigError) as error:
         simulated(instructions, simulation={"world": str(missing)})
     assert str(error.value).startswith(f"{missing}: expected a readable TOML file")
+
+
+def test_control_is_adaptive_within_the_limits_and_sync_has_none() -> None:
+    own = dict.fromkeys(("task", "reflect", "repair"), LOCAL)
+
+    def options(**more: Any) -> Any:
+        found = prepared(own, Budget(metric_calls=100), **more)
+        return found.plan(found.start, {}).options
+
+    usual = options(limits={"in_flight": 8, "workers": 4})
+    assert usual.adapts
+    assert usual.control == Control(mode="adaptive", k_max=4)
+    table = {"mode": "paper", "k_max": 9, "window_s": 30, "workers": {"rollout": 2}}
+    paper = options(control=table)
+    assert not paper.adapts
+    given = Control(mode="paper", k_max=9, window_s=30.0, workers={"rollout": 2})
+    assert paper.control == given
+    sync = options(schedule="sync", control=table)
+    assert (sync.control, sync.adapts) == (Control(), False)
+    assert not options(limits={"in_flight": 1}).adapts

@@ -290,6 +290,16 @@ class LimitChanged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WorkersChanged:
+    """A stage works on another number of items at once from here on."""
+
+    stage: str
+    workers: int
+    reason: str
+    kind: Literal["workers_changed"] = "workers_changed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DrainStarted:
     """Nothing is selected from here on. `reason` is a resource, `deadline`, `stop` or `target`."""
 
@@ -337,6 +347,7 @@ Event = (
     | CallSettled
     | OutcomeRecorded
     | LimitChanged
+    | WorkersChanged
     | DrainStarted
     | TestScored
     | RunEnded

@@ -34,6 +34,7 @@ def settings_from(
     concurrency: int = 64,
     limits: Mapping[str, Any] | None = None,
     staleness: Mapping[str, Any] | None = None,
+    control: Mapping[str, Any] | None = None,
     speculation: Mapping[str, Any] | None = None,
     input: str = "input",
     failure_score: float = 0.0,
@@ -60,6 +61,7 @@ def settings_from(
         "budget": budget if budget is not None else {},
         "limits": {"concurrency": concurrency, **(limits or {})},
         "staleness": dict(staleness or {}),
+        "control": dict(control or {}),
         "speculation": dict(speculation or {}),
         "simulation": {} if world is None else {"world": str(Path(world).absolute())},
         "run": {} if run_dir is None else {"dir": str(Path(run_dir).absolute())},
@@ -175,8 +177,9 @@ def optimize(
         id_field: field of an example that names it.
         options: `input`, `failure_score`, `perfect_score`, `metered`; `replicas`, the times that
             each example of validation and test is run; `world`, a file with a simulated world of
-            your own; and the configuration's tables `limits`, `staleness` and `speculation`, such
-            as `{"threads": 8}`, `{"delta_max": 4}` and `{"evaluate": 0.25}`.
+            your own; and the configuration's tables `limits`, `staleness`, `control` and
+            `speculation`, such as `{"threads": 8}`, `{"delta_max": 4}`, `{"mode": "fixed"}` and
+            `{"evaluate": 0.25}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.

@@ -17,6 +17,7 @@ from flashevolve.data.fingerprint import content_id
 from flashevolve.data.loaders import Splits
 from flashevolve.data.metrics import field_of
 from flashevolve.engine.evaluation import default_messages
+from flashevolve.engine.graph import REPAIR
 from flashevolve.engine.item import Minimum
 from flashevolve.errors import ConfigError, DataError, nearest
 from flashevolve.llm.messages import Request
@@ -128,6 +129,30 @@ def check_minimum(budget: Budget, minimum: Minimum, replicas: int = 1) -> None:
             raise ConfigError(
                 f"budget.{name}: expected at least {needed}{why}, which one step needs, "
                 f"found {limit}. Raise it: --budget.{name.replace('_', '-')} {needed}"
+            )
+
+
+def check_control(settings: Settings, stages: Iterable[str]) -> None:
+    """Refuses bounds that cross, and workers for stages that the algorithm does not have."""
+    control, most = settings.control, settings.limits.max_workers
+    k_max, of = (control.k_max, "k_max") if control.k_max else (most, "limits.workers")
+    if control.k_min > k_max:
+        raise ConfigError(
+            f"control.k_min: expected at most {of} = {k_max}, found {control.k_min}. "
+            f"Lower control.k_min, or raise {'control.k_max' if control.k_max else of}"
+        )
+    known = [*stages, *([REPAIR] if settings.policy in ASKING else [])]
+    for stage, workers in control.workers.items():
+        if stage not in known:
+            raise ConfigError(
+                f"control.workers.{stage}: expected a stage of {settings.algorithm!r}, one of "
+                f"{', '.join(known)}.{nearest(stage, known)} Rename or remove it"
+            )
+        if control.mode != "fixed" and not control.k_min <= workers <= k_max:
+            raise ConfigError(
+                f"control.workers.{stage}: expected {control.k_min} to {k_max}, the bounds "
+                f"control.k_min and {of}, found {workers}. Change one of them, or set "
+                'control.mode = "fixed"'
             )
 
 

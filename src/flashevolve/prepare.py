@@ -30,9 +30,10 @@ from flashevolve.llm.registry import account, connect
 from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
+from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import Speculation
 from flashevolve.policies.staleness import ASKING, Staleness
-from flashevolve.preflight import check_artifact, preflight
+from flashevolve.preflight import check_artifact, check_control, preflight
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class Prepared:
             in_flight=1 if sync else limits.max_in_flight,
             workers=1 if sync else limits.max_workers,
             queue=1 if sync else limits.queue_items,
+            control=Control() if sync else control_of(settings),
             staleness=staleness,
             speculation=self._speculation(),
             rng_seed=settings.seed,
@@ -219,6 +221,7 @@ def prepare(
         input=settings.task.input if run is None else None,
     )
     workflow = settings.options.workflow(setup)
+    check_control(settings, [stage.name for stage in workflow.stages])
     world = _world(settings)
     _check(settings, splits, task, workflow, environ)
     prices = _prices(settings)
@@ -275,6 +278,19 @@ def _check(
                     raise
                 key = f"models.{role}.name" if role in settings.models else "model.name"
                 raise ConfigError(f"{key}: {error}") from None
+
+
+def control_of(settings: Settings) -> Control:
+    """Returns the control policy with its derived defaults."""
+    given = settings.control
+    return Control(
+        mode=given.mode,
+        window_s=given.window_s,
+        tick_s=given.tick_s,
+        k_min=given.k_min,
+        k_max=given.k_max or settings.limits.max_workers,
+        workers=given.workers,
+    )
 
 
 def all_models(settings: Settings) -> list[Model]:

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from flashevolve.engine.state import Codec, RunState, load_class
+from flashevolve.engine.state import Codec, RunState
 from flashevolve.errors import StoreError
 from flashevolve.events import Record, RunStarted
 from flashevolve.policies.budget import Resource
@@ -25,6 +26,12 @@ from flashevolve.store.schema import boundary
 
 RUN_FILE = "run.sqlite"
 RESULT_FILE = "result.json"
+
+
+def load_class(path: str) -> Any:
+    """Returns the object at an import path `module:name`."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 def new_run_dir(root: Path, now: datetime) -> Path:

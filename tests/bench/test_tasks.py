@@ -18,3 +18,10 @@ def test_a_cell_and_a_seed_give_the_same_disjoint_examples() -> None:
 def test_an_unknown_task_is_named() -> None:
     with pytest.raises(ConfigError, match=r"found 'instruction'\. Did you mean 'instructions'"):
         task_parts(Cell(task="instruction", minutes=1.0), 0)
+
+
+def test_a_shape_is_a_task_with_its_own_model_and_no_test_split() -> None:
+    parts = task_parts(Cell(task="shape-aime", minutes=1.0, n_val=5), 0)
+    assert (len(parts.splits.train), len(parts.splits.val), len(parts.splits.test)) == (45, 5, 0)
+    assert parts.simulated("hosted-api") == "sim/hosted-api/aime"
+    assert task_parts(CELL, 0).simulated("hosted-api") == "sim/hosted-api"

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from flashevolve.bench.suite import SUITES
 from flashevolve.cli.main import invoke
 
 Capture = pytest.CaptureFixture[str]
@@ -28,6 +29,12 @@ def test_a_suite_prints_its_tables_and_keeps_json_rows_and_figures(
     assert invoke(asked) == 0
     assert "0 runs to make" in capsys.readouterr().err
     assert len((tmp_path / "rows" / "speculation.jsonl").read_text().splitlines()) == n_rows
+
+
+def test_the_help_names_every_suite(capsys: Capture) -> None:
+    assert invoke(["bench", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in SUITES if name not in shown] == []
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def recorded(changes: dict[str, Any]) -> dict[str, Any]:
     [
         {"budget": {"metric_calls": 7, "grace_s": 3}},
         {"limits": {"concurrency": 2, "in_flight": 9}},
+        {"control": {"mode": "paper", "workers": {"a": 3}}},
         {"run": {"dir": "elsewhere", "base": "/other"}},
         {"data": {"train": "moved.jsonl"}},
         {"model": {"name": "a", "base_url": "http://y/v1", "key_env": "K", "timeout_s": 3}},
@@ -55,6 +56,7 @@ def test_a_resume_may_change_budget_limits_places_and_endpoints(changes: dict[st
         ({"data": {"id": "key"}}, ["data.id"]),
         ({"task": {"metric": "exact"}}, ["task.metric"]),
         ({"staleness": {"gap": "global"}}, ["staleness.gap"]),
+        ({"speculation": {"evaluate": 0.5}}, ["speculation.evaluate"]),
         ({"models": {"task": "z", "reflect": ["c", "d"]}}, ["models.task.name"]),
         ({"models": {"task": "b", "reflect": ["c", "e"]}}, ["models.reflect.1.name"]),
     ],

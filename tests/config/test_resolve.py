@@ -331,3 +331,23 @@ def test_a_simulated_world_is_looked_for_beside_the_configuration(tmp_path: Path
     assert resolve(dump(settings)).simulation == settings.simulation
     with pytest.raises(ConfigError, match=r"simulation\.wold.*Did you mean 'world'"):
         resolve({"simulation": {"wold": "my-world.toml"}})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"evaluate": 0}, r"speculation\.evaluate: expected a number greater than 0, found 0$"),
+        (
+            {"evaluate": 1.5},
+            r"speculation\.evaluate: expected .* less than or equal to 1, found 1.5",
+        ),
+        ({"rollout": -0.5}, r"speculation\.rollout: expected a number greater than 0, found -0.5$"),
+        ({"rollout": "half"}, r"speculation\.rollout: expected a number, found 'half'$"),
+        ({"window": 0}, r"speculation\.window: expected a number greater than 0, found 0$"),
+        ({"confirm": "no"}, r"speculation\.confirm: expected 'demote' or 'mean', found 'no'$"),
+        ({"alpha": 0.5}, r"speculation\.alpha: unknown key"),
+    ],
+)
+def test_a_release_is_a_fraction_above_zero(given: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        resolve({"speculation": given})

@@ -113,6 +113,11 @@ def test_the_largest_gap_is_half_of_what_is_in_flight_unless_given() -> None:
     assert Settings(staleness=Staleness(delta_max=0)).delta_max == 0
 
 
+def test_nothing_is_released_early_unless_it_is_set() -> None:
+    speculation = Settings().speculation
+    assert (speculation.rollout, speculation.evaluate) == (1.0, 1.0)
+
+
 def test_a_role_without_models_of_its_own_uses_the_default() -> None:
     settings = Settings(model=Model("a"), models={"judge": (Model("b"),)})
     assert [m.name for m in settings.role("task")] == ["a"]

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flashevolve import events as ev
@@ -16,7 +16,7 @@ from flashevolve.engine.gathering import Gathering, batch_prompt, read_verdicts
 from flashevolve.engine.history import History, Told
 from flashevolve.engine.item import Item
 from flashevolve.engine.repair import Repairer, Verdict
-from flashevolve.llm.errors import LLMError, Refused, Transient
+from flashevolve.llm.errors import Empty, LLMError, Refused, Transient, Truncated
 from flashevolve.llm.messages import Message, Reply, Request
 from flashevolve.policies.staleness import Update
 from flashevolve.pools.head import HeadPool
@@ -365,3 +365,41 @@ def test_the_budget_holds_with_batches(tokens: int) -> None:
     bench = new_bench(budget={"tokens": tokens}, seed=SEED)
     bench.run()
     check(bench)
+
+
+def troubled(request: Request, rng: Random) -> str | LLMError:
+    """Fails one call for repair in four, in one way or another, and forgets verdicts."""
+    if "Stale text" in request.messages[0].text and rng.random() < 0.25:
+        return rng.choice([Transient("down"), Refused("no"), Truncated("long"), Empty("none")])
+    return some_missing(request, rng)
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> dict[str, Any]:
+    return {
+        "answer": troubled,
+        "repair_batch": draw(st.integers(2, 6)),
+        "run_seed": draw(st.integers(0, 99)),
+        "workers": draw(st.sampled_from([3, 24])),
+        "when": draw(st.sampled_from(["stale", "always"])),
+        "history": draw(st.sampled_from(["full", "none", "shuffled"])),
+        "budget": draw(st.sampled_from([{}, {}, {"tokens": 9000}, {"metric_calls": 60}])),
+        "deadline_s": draw(st.sampled_from([None, None, 8.0])),
+    }
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(crowds(), st.lists(st.floats(0, 1), min_size=1, max_size=2))
+def test_nothing_is_lost_or_judged_twice_whatever_the_trouble_and_the_kills(
+    options: dict[str, Any], places: list[float]
+) -> None:
+    bench = new_bench(**options)
+    bench.run()
+    check(bench)
+    for at in places:
+        n_records = bench.store.boundaries[int(at * (len(bench.store.boundaries) - 1))]
+        again = new_bench(**options)
+        again.store = cut(bench, n_records)
+        again.run()
+        check(again, n_records)
+        bench = again

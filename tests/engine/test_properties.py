@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from flashevolve.errors import RunStopped, TaskError
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import Speculation
 from flashevolve.policies.staleness import History, Policy
 from tests.fakes import time_travel
@@ -97,6 +98,17 @@ def budgets(draw: st.DrawFn) -> dict[str, Any]:
     return {name: draw(limits[name]) for name in names}
 
 
+CONTROLS = st.sampled_from(
+    [
+        Control(),
+        Control(mode="adaptive", k_max=4, tick_s=1.0),
+        Control(mode="adaptive", k_min=2, k_max=3, tick_s=0.1, workers={"s0": 2}),
+        Control(mode="paper", k_max=4, tick_s=1.0, window_s=2.0),
+        Control(mode="fixed", workers={"s0": 1, "repair": 2}),
+    ]
+)
+
+
 @st.composite
 def benches(draw: st.DrawFn) -> Bench:
     shape = draw(shapes())
@@ -115,6 +127,7 @@ def benches(draw: st.DrawFn) -> Bench:
         in_flight=draw(st.sampled_from([1, 2, 5, 8])),
         workers=draw(st.integers(1, 4)),
         queue=draw(st.integers(1, 3)),
+        control=draw(CONTROLS),
         concurrency=draw(st.sampled_from([1, 3, 8])),
         answer=AnyModel(shape),
         latency_s=lambda rng: rng.lognormvariate(0, width),

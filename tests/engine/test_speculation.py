@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from flashevolve import events as ev
 from flashevolve.algorithms.gepa import GEPA
-from flashevolve.engine.item import Needs
+from flashevolve.algorithms.gepa.sources import Step
+from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.state import RunState
-from flashevolve.engine.workflow import Stage
+from flashevolve.engine.workflow import Stage, StageContext
 from flashevolve.errors import ConfigError
 from flashevolve.llm.errors import LLMError, Transient
-from flashevolve.llm.messages import Request
+from flashevolve.llm.messages import Request, user
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.speculation import OFF, Speculation, n_first
 from flashevolve.policies.staleness import Policy
@@ -24,7 +25,7 @@ from flashevolve.store.codec import record_to_json
 from tests.engine.test_properties import SLOW, drive, run
 from tests.engine.test_resume import check_nothing_is_asked_twice, cut, state_that_matters
 from tests.fakes.audit import Audit
-from tests.fakes.planned import Planned, planned_bench
+from tests.fakes.planned import Planned, PlannedWorkflow, planned_bench
 from tests.fakes.runs import Bench
 from tests.fakes.workflows import Reduction
 
@@ -355,6 +356,54 @@ def test_a_sweep_keeps_the_order_of_its_start_over_a_kill() -> None:
     inserted = [e for e in bench.store.events(ev.PoolChanged) if e.speculation == "inserted"]
     assert set(inserted[-1].ops[0]["scores"]) == {"val-0", "val-1"}
     check(bench)
+
+
+# -- stages that ask models themselves -----------------------------------------------------------
+
+
+class Asking(PlannedWorkflow):
+    """Has a model score each example, in a map of the stage's own."""
+
+    def __init__(self, setup: Any) -> None:
+        plan = {n: Planned(scores=[0.0] * 8, parent=p) for n, p in (("B", None), ("C", "B"))}
+        super().__init__(plan, setup)
+        self.stages = (Stage(name="evaluate", run=self.judge, release="sweep"),)
+
+    gate = None
+
+    async def judge(self, item: Item[Step], ctx: StageContext) -> Item[Step]:
+        name = (item.payload.child or {})["text"]
+        await ctx.chat("judge", [user(f"{name}: what counts?")])
+
+        async def one(example: str, ctx: StageContext) -> float:
+            return float((await ctx.chat("judge", [user(f"{name}: score {example}")])).text)
+
+        scores = await ctx.map(one, self.setup.val_ids)
+        await ctx.chat("judge", [user(f"{name}: {len(scores)} scored")])
+        return item.with_payload(scores=scores)
+
+
+def judged(request: Request, rng: Random) -> str:
+    return "1" if request.messages[-1].text.startswith("C: score") else "0"
+
+
+def test_a_stage_that_asks_models_is_run_again_and_asks_nothing_again() -> None:
+    bench = Bench(Asking, n_val=8, speculation=QUARTER, answer=judged)
+    state = bench.run()
+    assert changes(bench) == [("inserted", 2, True), ("confirmed", 2, False)]
+    assert state.pool.candidates[1].mean == 1.0
+    asked = [e.request["messages"][-1]["content"] for e in bench.store.events(ev.CallReserved)]
+    texts = [a if isinstance(a, str) else a[0]["text"] for a in asked]
+    of_c = [text for text in texts if text.startswith("C: ")]
+    assert len(of_c) == len(set(of_c)) == 1 + 8 + 2
+    assert "C: 2 scored" in of_c
+    assert "C: 8 scored" in of_c
+    for n_records in bench.store.boundaries:
+        again = Bench(Asking, n_val=8, speculation=QUARTER, answer=judged)
+        again.store = cut(bench, n_records)
+        again.run()
+        assert changes(again) == changes(bench)
+        check_nothing_is_asked_twice(again)
 
 
 # -- switched off ------------------------------------------------------------------------------

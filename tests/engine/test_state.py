@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from pydantic import TypeAdapter
 
 from flashevolve import events as ev
-from flashevolve.engine.state import USER_CODE, RunState, load_class
+from flashevolve.engine.state import USER_CODE, RunState
 from flashevolve.outcome import Usage
 from flashevolve.policies.staleness import Policy
 from flashevolve.pools.head import HeadPool
+from flashevolve.rundir import load_class
 from tests.engine.test_properties import SLOW, benches, run
 from tests.fakes.runs import Bench
 from tests.fakes.workflows import Deltas, Reduction

@@ -20,6 +20,8 @@ class Audit:
         self.gate = gate
         if bench.policy in ASKING:
             self.order.insert(self.order.index(gate) + 1, "repair")
+        start = bench.control.start
+        self.workers = {stage: start(stage, bench.workers) for stage in self.order}
         self.created: set[int] = set()
         self.ended: dict[int, str] = {}
         self.at: dict[int, str] = {}
@@ -106,6 +108,10 @@ class Audit:
                 self.tainted.discard(event.ticket)
                 if event.verdict != "discard":
                     self.version_of[event.ticket] = event.version
+            case ev.WorkersChanged():
+                assert abs(event.workers - self.workers[event.stage]) == 1
+                assert event.workers == self.bench.control.bounded(event.workers)
+                self.workers[event.stage] = event.workers
             case ev.PoolChanged():
                 self._pool(event)
             case ev.ItemEnded():
@@ -134,7 +140,7 @@ class Audit:
         assert self.at[event.ticket] == event.stage
         self.running[event.ticket] = event
         busy = Counter(taken.stage for taken in self.running.values())
-        assert busy[event.stage] <= self.bench.workers
+        assert busy[event.stage] <= self.workers[event.stage]
         if event.metric_calls or event.proposals:
             self._nothing_later_waits(event.stage, busy)
 
@@ -146,7 +152,7 @@ class Audit:
         later = self.order[self.order.index(stage) + 1 :]
         for i, name in enumerate(later):
             n_perhaps_blocked = sum(waiting[after] for after in later[i + 1 :])
-            if waiting[name] and busy.get(name, 0) + n_perhaps_blocked < self.bench.workers:
+            if waiting[name] and busy.get(name, 0) + n_perhaps_blocked < self.workers[name]:
                 raise AssertionError(f"{stage} was granted while {name} waited")
 
     def _missed(self, ticket: int, scopes: set[str]) -> int:

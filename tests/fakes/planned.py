@@ -76,7 +76,7 @@ class PlannedWorkflow(GEPAWorkflow):
     def __init__(self, plan: Plan, setup: Setup) -> None:
         super().__init__(GEPA(merge=False), setup)
         self.plan = plan
-        self.sources = (PlanSource(plan),)  # type: ignore[assignment]
+        self.sources = (PlanSource(plan),)
         self.stages = (
             Stage(name="screen", run=self.wait),
             *(stage for stage in self.stages if stage.name == "evaluate"),

@@ -22,6 +22,7 @@ from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import OFF, Speculation
 from flashevolve.policies.staleness import History, Policy, Staleness, When
 from flashevolve.simulate.loop import run_virtual
@@ -84,6 +85,7 @@ class Bench:
     in_flight: int = 8
     workers: int = 4
     queue: int = 2
+    control: Control = field(default_factory=Control)
     concurrency: int = 8
     answer: Callable[[Request, Random], str | LLMError] = echo
     latency_s: Callable[[Random], float] = field(default=lambda rng: rng.lognormvariate(0, 1))
@@ -153,6 +155,7 @@ class Bench:
                 in_flight=self.in_flight,
                 workers=self.workers,
                 queue=self.queue,
+                control=self.control,
                 staleness=Staleness(self.policy, self.delta_max, when=self.when),
                 rng_seed=self.run_seed,
                 deadline_s=self.deadline_s,

@@ -1,5 +1,7 @@
 import asyncio
+import re
 from dataclasses import dataclass
+from random import Random
 
 import pytest
 from hypothesis import example, given, settings
@@ -8,11 +10,17 @@ from hypothesis import strategies as st
 from flashevolve.llm.limiter import (
     COOLDOWN_S,
     FIRST_PAUSE_S,
+    JUDGED_FROM,
     MAX_HOLD_S,
+    PROBE_ROUNDS,
     AdaptiveLimit,
     Change,
     Limiter,
 )
+from flashevolve.simulate.batching import ServingSettings
+from flashevolve.simulate.loop import run_virtual
+from flashevolve.simulate.serving import Job, server_of
+from flashevolve.simulate.world import load_world
 from tests.fakes.patience import patient
 from tests.fakes.time_travel import run
 
@@ -26,11 +34,11 @@ def clean_round(decider: AdaptiveLimit, at_s: float, in_use: int | None = None) 
 
 
 def test_it_doubles_each_clean_round_up_to_the_ceiling() -> None:
-    decider = AdaptiveLimit(ceiling=100)
+    decider = AdaptiveLimit(ceiling=60)
     seen = [decider.limit]
     while change := clean_round(decider, 0.0):
         seen.append(change.limit)
-    assert seen == [16, 32, 64, 100]
+    assert seen == [16, 32, 60]
 
 
 def test_a_low_ceiling_bounds_the_start() -> None:
@@ -149,7 +157,7 @@ FACTS = st.lists(
 
 
 @patient
-@given(st.integers(1, 64), st.integers(1, 64), FACTS)
+@given(st.integers(1, 64) | st.integers(65, 300), st.integers(1, 200), FACTS)
 def test_whatever_happens_the_limit_stays_in_bounds_and_each_episode_cuts_once(
     ceiling: int, start: int, facts: list[tuple[str, float, int, float | None]]
 ) -> None:
@@ -161,7 +169,7 @@ def test_whatever_happens_the_limit_stays_in_bounds_and_each_episode_cuts_once(
         if fact == "succeeded":
             changes = [decider.succeeded(now_s, min(before, n)) for _ in range(n)]
             assert now_s >= episode_ends_s or not any(changes)
-            assert decider.limit >= before
+            assert decider.limit >= before or before >= JUDGED_FROM
         elif fact == "faltered":
             decider.faltered()
             assert decider.limit == before
@@ -281,6 +289,64 @@ OPS = st.lists(
 )
 
 
+def timed_round(decider: AdaptiveLimit, at_s: float, rate: float) -> tuple[float, Change | None]:
+    """Feeds a clean round of so many answers per second; returns its end and the decision."""
+    change = None
+    for _ in range(decider.limit):
+        at_s += 1 / rate
+        change = decider.succeeded(at_s, decider.limit)
+    return at_s, change
+
+
+def served(decider: AdaptiveLimit, at_s: float, full_at: int, n_rounds: int) -> list[Change]:
+    """Returns what is decided beside a backend that answers no faster from a size on."""
+    changes = []
+    for _ in range(n_rounds):
+        at_s, change = timed_round(decider, at_s, float(min(decider.limit, full_at)))
+        changes += [change] if change else []
+    return changes
+
+
+def test_a_limit_that_brought_nothing_goes_back_and_tries_again_rarely() -> None:
+    decider = AdaptiveLimit(ceiling=1024)
+    changes = served(decider, 0.0, full_at=256, n_rounds=10)
+    assert [change.limit for change in changes] == [32, 64, 128, 256, 512, 256]
+    assert changes[-1].reason == "2 x the limit brought +0% answers/s: back"
+    later = served(decider, 1e6, full_at=256, n_rounds=PROBE_ROUNDS + 2)
+    assert [change.limit for change in later] == [512, 256]
+    assert later[0].reason == f"a probe after {PROBE_ROUNDS} rounds: doubled"
+
+
+def test_a_backend_that_got_larger_is_found_by_a_probe() -> None:
+    decider = AdaptiveLimit(ceiling=1024)
+    served(decider, 0.0, full_at=256, n_rounds=10)
+    later = served(decider, 1e6, full_at=4096, n_rounds=PROBE_ROUNDS + 2)
+    assert [change.limit for change in later] == [512, 1024]
+
+
+def test_slow_growth_is_judged_once_it_has_made_the_limit_half_as_large_again() -> None:
+    decider = AdaptiveLimit(ceiling=1000, start=100)
+    decider.throttled(0.0)
+    changes = served(decider, COOLDOWN_S, full_at=80, n_rounds=12)
+    assert max(change.limit for change in changes) >= 120
+    assert changes[-1].limit == 80
+    assert re.match(r"1\.5\d? x the limit brought \+0% answers/s: back", changes[-1].reason)
+
+
+def test_rounds_in_which_the_limit_was_hardly_in_use_say_nothing() -> None:
+    decider = AdaptiveLimit(ceiling=1024, start=64)
+    for at_s in range(10):
+        assert clean_round(decider, float(at_s), in_use=50) is None
+
+
+def test_a_429_makes_an_earlier_judgement_forgotten() -> None:
+    decider = AdaptiveLimit(ceiling=1024)
+    served(decider, 0.0, full_at=256, n_rounds=10)
+    decider.throttled(1e6)
+    changes = served(decider, 1e6 + COOLDOWN_S, full_at=4096, n_rounds=2)
+    assert [change.reason for change in changes] == ["a clean round, +5 %"] * 2
+
+
 @dataclass
 class World:
     """What the limiter must agree with, kept by the simplest possible means."""
@@ -350,3 +416,26 @@ def test_slots_are_conserved_ordered_and_never_idle_while_somebody_waits(
         assert limiter.waiting == 0
 
     run(scenario())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_beside_a_server_without_429s_it_settles_where_throughput_stops_growing(seed: int) -> None:
+    machine = load_world().preset("h100-qwen3-8b")
+    assert isinstance(machine, ServingSettings)
+    changes: list[int] = []
+
+    async def scenario() -> None:
+        limiter = Limiter("a", 1024, on_change=lambda account, limit, why: changes.append(limit))
+        server, rng, loop = server_of(machine), Random(seed), asyncio.get_running_loop()
+
+        async def client() -> None:
+            while loop.time() < 250:
+                await limiter.acquire()
+                await server.serve(Job(300, 1 + min(8000, int(rng.lognormvariate(6.2, 0.8)))))
+                limiter.succeeded()
+                limiter.release()
+
+        await asyncio.gather(*(client() for _ in range(1100)))
+
+    run_virtual(scenario())
+    assert changes[-1] == machine.max_sequences

@@ -113,17 +113,6 @@ def test_its_speculative_descendants_fall_with_it_and_confirmed_ones_stay() -> N
     assert pool.fall(4) == ()
 
 
-def test_a_copy_changes_apart() -> None:
-    pool = pool_with(guess([1.0, 1.0]))
-    before, dumped = seen(pool), pool.dump()
-    twin = pool.copy()
-    assert seen(twin) == before
-    twin.apply([confirm(1, scores([1.0] * 8)), guess([1.0, 1.0], "D", 3)], version=9)
-    twin.apply([insert(text("E"), parents=(0,), scores=scores([2.0] * 8), ticket=4)], version=10)
-    assert seen(pool) == before
-    assert pool.dump() == dumped
-
-
 def test_sweeps_are_in_the_order_of_their_completion() -> None:
     pool = pool_with(
         guess([1.0, 1.0]),

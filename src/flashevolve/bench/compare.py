@@ -6,7 +6,6 @@ table says so by its number of seeds.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Literal
 
 from flashevolve.bench import stats
@@ -122,7 +121,7 @@ def finding(rows: Sequence[Row], arm: str, baseline: str, column: Column, words:
         return None
     neutral = 1.0 if column.against == "ratio" else 0.0
     side = found.side(neutral)
-    verdict = {1: "more", -1: "less", 0: "no difference that the interval excludes from zero"}
+    verdict = {1: "more", -1: "less", 0: f"undecided: the interval holds {neutral:.0f}"}
     if found.low is None:
         verdict[0] = "too few seeds for an interval"
     about = f"{verdict[side]}; n={found.n}"
@@ -163,27 +162,30 @@ def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
 
 
 def anytime(name: str, title: str, rows: Sequence[Row], axis: str = "time") -> Figure:
-    """Returns the mean anytime test curves of all arms, each drawn as far as all its seeds go."""
-    place, lines = X_AXES[axis], []
-    for arm in arms_of(rows):
-        curves = [row.curves["curve"] for row in rows if row.arm == arm]
-        end = min(curve[-1][place] for curve in curves)
-        xs = [end * i / N_POINTS for i in range(N_POINTS + 1)]
-        ys = [_mean_at(curves, x, place) for x in xs]
-        drawn = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
-        scale = 60 if axis == "time" else 1
-        points_x = tuple(round(x / scale, 3) for x, _ in drawn)
-        lines.append(Line(label=arm, x=points_x, y=tuple(round(y, 5) for _, y in drawn)))
-    unit = {"time": "minutes, simulated"}.get(axis, axis)
-    return Figure(name=name, title=title, x=unit, y="mean test score", lines=tuple(lines))
+    """Returns the anytime test curves of all arms, each drawn as far as all its seeds go."""
+    lines = [_curve(arm, rows, axis) for arm in arms_of(rows)]
+    unit = {"time": "minutes"}.get(axis, axis)
+    return Figure(name=name, title=title, x=unit, y="test score", lines=tuple(lines))
 
 
-def _mean_at(
-    curves: Sequence[Sequence[Sequence[float | None]]], x: float, place: int
-) -> float | None:
-    found = [value_at(curve, x, place, Y_TEST) for curve in curves]
-    known = [value for value in found if value is not None]
-    return fmean(known) if known else None
+def _curve(arm: str, rows: Sequence[Row], axis: str) -> Line:
+    place, scale = X_AXES[axis], 60 if axis == "time" else 1
+    curves = [row.curves["curve"] for row in rows if row.arm == arm]
+    end = min(curve[-1][place] for curve in curves)
+    drawn: list[tuple[float, stats.Estimate]] = []
+    for x in (end * i / N_POINTS for i in range(N_POINTS + 1)):
+        found = [value_at(curve, x, place, Y_TEST) for curve in curves]
+        known = [value for value in found if value is not None]
+        if known:
+            drawn.append((x / scale, stats.mean(known)))
+    bands = [(e.value if e.low is None else e.low, e.high) for _, e in drawn]
+    return Line(
+        label=arm,
+        x=tuple(round(x, 3) for x, _ in drawn),
+        y=tuple(round(e.value, 5) for _, e in drawn),
+        low=tuple(round(low, 5) for low, _ in bands),
+        high=tuple(round(low if high is None else high, 5) for low, high in bands),
+    )
 
 
 def points(name: str, title: str, rows: Sequence[Row], column: Column) -> Figure:

@@ -221,8 +221,8 @@ def estimate_s(job: Job) -> float:
         0.09 if sync else 0.05 + 0.005 * min(job.cell.concurrency, 256 * _n_replicas(job.cell))
     )
     by_time_s = (job.cell.minutes or math.inf) * per_minute_s
-    by_work_s = 0.0012 * (job.cell.metric_calls or math.inf)
-    return 0.4 + min(by_time_s, by_work_s)
+    by_work_s = 0.0009 * (job.cell.metric_calls or math.inf)
+    return 0.25 + min(by_time_s, by_work_s)
 
 
 def _n_replicas(cell: Cell) -> int:

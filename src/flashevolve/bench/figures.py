@@ -48,7 +48,7 @@ def _draw(figure: Figure, axes: Any) -> None:
         where = {"drawstyle": "steps-post"} if figure.kind == "step" else {}
         axes.plot(line.x, line.y, label=line.label, color=colour, linewidth=1.5, **where)
         if line.low:
-            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.08, linewidth=0)
     if figure.kind == "point":
         axes.set_xticks(range(len(figure.ticks)), figure.ticks, rotation=20, ha="right")
         axes.set_ylim(bottom=min(0, *axes.get_ylim()))

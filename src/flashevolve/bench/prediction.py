@@ -15,6 +15,7 @@ from flashevolve.bench.published import COMBEE_TABLE
 
 GROUP = "baseline client"
 """How the group of a row starts that was made with the baseline's requests in flight."""
+RATE = "steady_proposed_per_min"
 LIMIT = math.log(1.5)
 """Largest median error with which ratios are shown without a warning."""
 
@@ -50,7 +51,7 @@ def predictions(rows: Sequence[Row]) -> list[Predicted]:
     for batch, table in COMBEE_TABLE.items():
         for shape, published in table.items():
             found = [
-                row.figures.get("proposed_per_min") or 0.0
+                row.figures.get(RATE) or 0.0
                 for row in rows
                 if row.group == group_of(shape) and row.arm == arm_of(batch)
             ]

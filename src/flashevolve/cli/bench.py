@@ -11,18 +11,6 @@ if TYPE_CHECKING:
     from flashevolve.bench.cell import Job, Row
     from flashevolve.bench.execute import RealModel
     from flashevolve.bench.report import Report
-    from flashevolve.bench.suite import Suite
-
-NAMES = (
-    "profile",
-    "throughput",
-    "evolution",
-    "staleness",
-    "workers",
-    "speculation",
-    "scaling",
-)
-"""In the order in which the documents show them; those without a module are refused in one line."""
 
 
 @click.command("bench")
@@ -72,6 +60,7 @@ def command(
     """
     from flashevolve.bench.execute import RealModel, check, run_jobs
     from flashevolve.bench.suite import Options, suite
+    from flashevolve.bench.trust import checked
     from flashevolve.errors import ConfigError
 
     if base_url and not model:
@@ -80,7 +69,9 @@ def command(
         raise ConfigError("--report-only: expected --rows DIR beside it, found none. Add it")
     chosen = suite(name)
     n = seeds or (chosen.quick_seeds if quick else chosen.seeds)
-    jobs = chosen.jobs(Options(seeds=n, quick=quick, preset=preset))
+    asked = Options(seeds=n, quick=quick, preset=preset)
+    # Seed by seed, so that what is stopped early has whole pairs of every comparison.
+    jobs = sorted(chosen.jobs(asked), key=lambda job: job.seed)
     real = RealModel(name=model, base_url=base_url, run_root=run_root) if model else None
     again = _command(name, seeds, quick, preset)
     kept = _kept(rows_dir, name, jobs)
@@ -94,7 +85,8 @@ def command(
         rows = run_jobs(
             jobs, n_processes=n_jobs, real=real, done=kept.values(), on_row=progress.add
         )
-    _tell(chosen, rows, again, json_file, figures_dir)
+    report = checked(chosen.report(rows, again), rows, rows_dir)
+    _tell(report, rows, json_file, figures_dir)
 
 
 def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> str:
@@ -158,9 +150,8 @@ class _Progress:
 
 
 def _tell(
-    chosen: "Suite",
+    report: "Report",
     rows: "Sequence[Row]",
-    again: str,
     json_file: Path | None,
     figures_dir: Path | None,
 ) -> None:
@@ -168,7 +159,6 @@ def _tell(
 
     from flashevolve.bench.report import show, to_json
 
-    report: Report = chosen.report(rows, again)
     console = Console()
     # Tables that are cut would be worse than lines that a terminal wraps.
     if not console.is_terminal:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flashevolve import events as ev
-from flashevolve.engine.state import RunState, load_class
+from flashevolve.engine.state import RunState
 from flashevolve.policies.budget import Resource
-from flashevolve.rundir import raw
+from flashevolve.rundir import load_class, raw
 
 GAPS_SHOWN = 12
 """Fits on a line, and covers the last half minute of a typical run."""
@@ -128,6 +128,10 @@ class Progress:
                 sums.done += 1
                 if event.to is not None:
                     self._stages.setdefault(event.to, _StageSums())
+            case ev.ItemRecalled():
+                waited_s = self._lap(event.ticket, record.t_s)
+                self._stages.setdefault(event.stage, _StageSums()).waited_s += waited_s
+                self._stages.setdefault(event.to, _StageSums())
             case ev.GapChecked():
                 self._recent_gaps.append(event.gap)
                 self.gaps[event.gap] += 1
@@ -154,7 +158,7 @@ class Progress:
             stages=self.stages(),
             in_flight=len(state.in_flight),
             version=state.pool.version,
-            n_candidates=len(state.pool.candidates),
+            n_candidates=sum(c.status == "confirmed" for c in state.pool.candidates.values()),
             seed_score=seed.mean if seed and seed.scores else None,
             best_score=best.mean if best and best.scores else None,
             best_id=best.id if best else None,

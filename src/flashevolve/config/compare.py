@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-FREE_TABLES = ("budget", "limits", "run", "simulation")
+FREE_TABLES = ("budget", "limits", "control", "run", "simulation")
 """Of the simulated world, the path: its content is compared by its own hash."""
 FREE_MODEL_KEYS = (
     "base_url",

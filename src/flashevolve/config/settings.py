@@ -273,6 +273,25 @@ class Limits(Table):
         return self.threads or self.concurrency
 
 
+class ControlSettings(Table):
+    """Who decides how many steps run, and how many of them in each stage."""
+
+    mode: Literal["adaptive", "paper", "fixed"] = "adaptive"
+    """adaptive: a step begins only while a request could be sent, and workers follow the queues;
+    paper: FlashEvolve's rule, workers by the rates of the stages; fixed: nothing changes."""
+    window_s: Amount = 60.0
+    """Seconds over which paper measures rates."""
+    tick_s: Amount = 15.0
+    """Seconds between two decisions on workers, at least."""
+    k_min: Count = 1
+    """Fewest workers that a stage is left with."""
+    k_max: Count | None = None
+    """Most workers that a stage is given; absent = limits.workers."""
+    workers: dict[Name, Count] = Field(default_factory=dict)
+    """Workers by stage where they are not limits.workers: for fixed all the time, else to begin
+    with."""
+
+
 REPAIR_PLACEHOLDERS = ("{{stale}}", "{{current}}", "{{updates}}")
 """A repair template without one of these would judge without knowing what."""
 
@@ -368,6 +387,7 @@ class Settings(Table):
     models: dict[Name, Annotated[tuple[Model, ...], MinLen(1)]] = Field(default_factory=dict)
     budget: Budget = Field(default_factory=Budget)
     limits: Limits = Field(default_factory=Limits)
+    control: ControlSettings = Field(default_factory=ControlSettings)
     staleness: Staleness = Field(default_factory=Staleness)
     speculation: SpeculationSettings = Field(default_factory=SpeculationSettings)
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)

@@ -13,16 +13,19 @@ an event; tasks only compute. Invariants, provable from the log alone:
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from flashevolve import events as ev
 from flashevolve.engine.board import Board, Lane
 from flashevolve.engine.conclusion import Conclusion, Journals
 from flashevolve.engine.context import BoundContext, Services, Visit
+from flashevolve.engine.controller import Controller
 from flashevolve.engine.evaluation import first_of
 from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import Graph
+from flashevolve.engine.intake import Intake
 from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.patience import GO_ON, Patience
@@ -33,6 +36,7 @@ from flashevolve.engine.tails import Tails
 from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import RunStopped
 from flashevolve.llm.errors import Fatal, LLMError
+from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import OFF, Speculation
 from flashevolve.policies.staleness import Staleness
 
@@ -49,11 +53,18 @@ class Options:
     """Capacity of a forward queue."""
     staleness: Staleness
     rng_seed: int
+    control: Control = field(default_factory=Control)
+    """Who changes the number of workers, and whether the backend is asked before a step begins."""
     deadline_s: float | None = None
     """Seconds since the run began; None = no deadline."""
     grace_s: float = 60.0
     """What sweeps under way get after the deadline."""
     speculation: Speculation = OFF
+
+    @property
+    def adapts(self) -> bool:
+        """Whether steps begin only while the backend has room; one at a time always may."""
+        return self.control.mode == "adaptive" and self.in_flight > 1
 
 
 class Engine:
@@ -69,6 +80,7 @@ class Engine:
         services: Services,
         encode: Codec,
         journals: Journals,
+        intake: Intake,
     ) -> None:
         self._graph = graph
         self._options = options
@@ -78,8 +90,13 @@ class Engine:
         self._services = services
         self._order = {stage.name: i for i, stage in enumerate(graph.stages)}
         self._board = Board(
-            [Lane(stage.name, options.workers, options.queue) for stage in graph.stages]
+            [
+                Lane(stage.name, options.control.start(stage.name, options.workers), options.queue)
+                for stage in graph.stages
+            ]
         )
+        self._intake = intake
+        self._controller = Controller(options.control, graph, self._board, log, intake)
         self._tails = Tails(log, self._tail_over)
         self._conclusion = Conclusion(
             workflow,
@@ -92,6 +109,7 @@ class Engine:
             journals,
             self._tails,
         )
+        self._wake = asyncio.Event()
         self._speculator = self._conclusion.speculator
         self._starter = Starter(
             workflow,
@@ -102,13 +120,13 @@ class Engine:
             first_stage=graph.stages[0].name,
             in_flight=options.in_flight,
             rng_seed=options.rng_seed,
+            has_room=partial(intake.has_room, self._wake.set),
         )
         self._tasks: dict[int, asyncio.Task[None]] = {}
         """Steps under way; a task that is not in here has no say any more."""
         self._unwinding: list[asyncio.Task[None]] = []
         """Cancelled tasks, which may still settle their calls; `run` waits for them."""
         self._visits: dict[int, Visit] = {}
-        self._wake = asyncio.Event()
         self._stopping = False
         self._cancelling = False
         self._too_late = False
@@ -220,6 +238,8 @@ class Engine:
         self._drop_what_cannot_finish()
         self._board.unblock()
         self._fill_workers()
+        if self._controller.look():
+            self._fill_workers()
         while self._starter.start_one():
             self._fill_workers()
         self._drop_what_cannot_finish()
@@ -285,6 +305,7 @@ class Engine:
             declares_release=stage.release is not None,
         )
         self._visits[ticket] = visit
+        self._intake.promise(ticket, needs)
         self._tasks[ticket] = asyncio.create_task(
             self._step(flight.item, stage, visit), name=f"{stage.name}-{ticket}"
         )
@@ -332,6 +353,7 @@ class Engine:
                 await cancelled(visit.release.tail)
         if self._tasks.get(item.ticket) is me:
             del self._tasks[item.ticket], self._visits[item.ticket]
+        self._intake.left(item.ticket)
         self._funds.settled()
         self._wake.set()
 

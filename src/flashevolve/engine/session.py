@@ -21,6 +21,7 @@ from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.gathering import Gathering
 from flashevolve.engine.graph import REPAIR, build
 from flashevolve.engine.history import History
+from flashevolve.engine.intake import Intake
 from flashevolve.engine.item import Needs
 from flashevolve.engine.log import EventLog, Observer, Writer
 from flashevolve.engine.repair import Judge, Repairer
@@ -134,12 +135,14 @@ class Session:
         endpoints = self._plan.endpoints(_limit_reporter(log))
         plan, run_seed = self._plan, self._plan.options.rng_seed
         roles = plan.workflow.roles
-        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles)
+        intake = _intake(plan, endpoints)
+        asked = intake.asked
+        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles, asked)
         services = Services(run_seed, self.state.pool, calls, evaluation)
         try:
             journals = self._begin(log, evaluation)
             self._set_aside(log, funds)
-            engine = self._new_engine(log, funds, services, journals)
+            engine = self._new_engine(log, funds, services, journals, intake)
             self._engine = engine
             self._obey(engine)
             try:
@@ -190,7 +193,12 @@ class Session:
         return {ticket: _journals(self._past, ticket) for ticket in self.state.in_flight}
 
     def _new_engine(
-        self, log: EventLog, funds: Funds, services: Services, journals: Journals
+        self,
+        log: EventLog,
+        funds: Funds,
+        services: Services,
+        journals: Journals,
+        intake: Intake,
     ) -> Engine:
         plan = self._plan
         repair: Stage[Any] | None = None
@@ -199,7 +207,7 @@ class Session:
             repair = Stage(name=REPAIR, run=cast(Any, self._judge()))
         graph = build(plan.workflow, repair)
         return Engine(
-            plan.workflow, graph, plan.options, log, funds, services, self._encode, journals
+            plan.workflow, graph, plan.options, log, funds, services, self._encode, journals, intake
         )
 
     def _judge(self) -> Judge:
@@ -315,6 +323,14 @@ def _limit_reporter(log: EventLog) -> Callable[[str, int, str], None]:
         log.append(ev.LimitChanged(account=account, limit=limit, reason=reason))
 
     return report
+
+
+def _intake(plan: Plan, endpoints: Mapping[str, Sequence[Endpoint]]) -> Intake:
+    """Returns what lets steps begin; only `adaptive` asks the limiters."""
+    if not plan.options.adapts:
+        return Intake(())
+    limiters = {id(e.limiter): e.limiter for es in endpoints.values() for e in es}
+    return Intake(limiters.values())
 
 
 def _orphaned(call: ev.CallReserved) -> ev.CallSettled:

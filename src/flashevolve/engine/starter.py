@@ -1,10 +1,12 @@
 """Starter: what begins, and when. The one place where items come from.
 
 An item begins only while there is a credit, and while money and proposals for one more whole step
-are left; if they are not and nothing is in flight, the run drains. Sources are asked in the
-workflow's order; a capped one only while fewer of its own items are in flight.
+are left; if they are not and nothing is in flight, the run drains. Beside others it begins only
+while the backend has room (`Intake`); alone it always may, so that nothing waits for ever. Sources
+are asked in the workflow's order; a capped one only while fewer of its own items are in flight.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from flashevolve.engine import record
@@ -32,6 +34,7 @@ class Starter:
         first_stage: str,
         in_flight: int,
         rng_seed: int,
+        has_room: Callable[[], bool],
     ) -> None:
         self._workflow = workflow
         self._log = log
@@ -42,6 +45,7 @@ class Starter:
         self._first_stage = first_stage
         self._in_flight = in_flight
         self._rng_seed = rng_seed
+        self._has_room = has_room
 
     def start_one(self) -> bool:
         """Starts one item if there is a credit, money and something to start."""
@@ -64,6 +68,8 @@ class Starter:
                 self._log.drain(
                     scarcest(state.ledger, mean), "too little is left for one more step"
                 )
+            return False
+        if n and not self._has_room():
             return False
         return any(self._start_from(source) for source in self._workflow.sources)
 

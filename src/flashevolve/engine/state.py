@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import singledispatchmethod
-from importlib import import_module
 from typing import Any, Self
 
 from flashevolve import events as ev
 from flashevolve.engine.item import OUTCOMES, Item, Needs
+from flashevolve.engine.staffing import Staffing
 from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
-from flashevolve.policies.staleness import N_PAST, Update
+from flashevolve.policies.staleness import Update, remembered
 from flashevolve.pools.pool import Pool
 
 Codec = Callable[[Any], Any]
@@ -91,12 +91,6 @@ class InFlight:
         return replace(needs, metric_calls=max(0, needs.metric_calls - self.n_prepaid))
 
 
-def load_class(path: str) -> Any:
-    """Returns the object at an import path `module:name`."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
-
-
 class RunState:
     """What the events so far say about a run."""
 
@@ -129,6 +123,7 @@ class RunState:
         self.worst_call: dict[Resource, float] = {"tokens": 0, "usd": 0.0}
         """The largest reservation that a request has made."""
         self.limits_in_use: dict[str, int] = {}
+        self.staffing = Staffing()
         self.tests: dict[str, ev.TestScored] = {}
         self.test_scores: dict[str, dict[str, list[float]]] = {}
         """Artifact hash -> test example id -> the score of each replica."""
@@ -152,14 +147,6 @@ class RunState:
             return tuple(sorted({world or REAL for world in self.answers}))
         own = started.world or UNRECORDED_WORLD
         return tuple(sorted({own, *(world or own for world in self.answers)}))
-
-    @property
-    def _n_past(self) -> int:
-        """Updates that are kept though no item in flight missed them: some controls show them."""
-        config = self.started.config if self.started else {}
-        staleness = config.get("staleness") or {}
-        controls = staleness.get("history") == "shuffled" or staleness.get("when") == "always"
-        return N_PAST if controls else 0
 
     @property
     def n_created(self) -> int:
@@ -219,6 +206,7 @@ class RunState:
     def _run_started(self, event: ev.RunStarted) -> None:
         self.started = event
         self.budget = event.config.get("budget")
+        self.staffing.begin({}, event.config)
 
     @_fold.register
     def _run_resumed(self, event: ev.RunResumed) -> None:
@@ -228,6 +216,7 @@ class RunState:
             # Otherwise what had ended evolution still does, and at most the test is to be scored.
             self.drain = None
         self.budget = budget
+        self.staffing.begin(event.changes, self.started.config if self.started else {})
         self.ended = None
         for flight in self.in_flight.values():
             for tail, (_, n_recorded) in list(flight.tails.items()):
@@ -295,6 +284,7 @@ class RunState:
             flight.item = replace(flight.item, payload=self.decode(event.payload))
         if event.to is not None:
             flight.stage = event.to
+            self.staffing.written[event.stage] += 1
         if event.counts:
             self.counters[event.counts] += event.n_counted
 
@@ -334,9 +324,8 @@ class RunState:
         self.pool.apply(event.ops, version=event.version)
         if event.bumped:
             oldest = min((f.item.version for f in self.in_flight.values()), default=event.version)
-            missed = [u for u in self.updates if u.version > oldest]
-            older = self.updates[: len(self.updates) - len(missed)]
-            self.updates = [*older[max(0, len(older) - self._n_past) :], *missed]
+            config = self.started.config if self.started else {}
+            self.updates = remembered(self.updates, oldest, config.get("staleness") or {})
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
         for ticket in event.tainted:
             flight = self.in_flight[ticket]
@@ -351,6 +340,7 @@ class RunState:
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
+        self.staffing.ended(event)
         if event.ops:
             self.pool.apply(event.ops, version=self.pool.version)
         if event.outcome == "committed" and not self.first_cost:
@@ -392,6 +382,10 @@ class RunState:
         self.limits_in_use[event.account] = event.limit
 
     @_fold.register
+    def _workers_changed(self, event: ev.WorkersChanged) -> None:
+        self.staffing.workers[event.stage] = event.workers
+
+    @_fold.register
     def _drain_started(self, event: ev.DrainStarted) -> None:
         self.drain = event
 
@@ -429,6 +423,7 @@ class RunState:
             "first_cost": dict(self.first_cost),
             "worst_call": dict(self.worst_call),
             "limits_in_use": dict(self.limits_in_use),
+            "staffing": self.staffing.dump(),
             "tests": {which: asdict(test) for which, test in self.tests.items()},
             "test_scores": {
                 artifact: {example: list(scores) for example, scores in by_example.items()}
@@ -469,6 +464,7 @@ class RunState:
         state.first_cost = dict(data["first_cost"])
         state.worst_call = dict(data["worst_call"])
         state.limits_in_use = dict(data["limits_in_use"])
+        state.staffing = Staffing.load(data.get("staffing", {}))
         state.tests = {which: ev.TestScored(**test) for which, test in data["tests"].items()}
         state.test_scores = {
             artifact: {example: list(scores) for example, scores in by_example.items()}

@@ -100,6 +100,10 @@ class Origin:
         return CallKey(self.stage, self.visit, self.map_key, name, digest, occurrence)
 
 
+def _ignored(ticket: int) -> None:
+    pass
+
+
 class CallService:
     """Asks models, journaled and within limits and budget."""
 
@@ -112,8 +116,12 @@ class CallService:
         run_seed: int,
         reuse: Reuse | None = None,
         roles: Iterable[str] = (),
+        asked: Callable[[int], None] = _ignored,
     ) -> None:
-        """`roles` are those that the workflow asks besides the usual ones."""
+        """`roles` are those that the workflow asks besides the usual ones.
+
+        `asked` is told the ticket of each request that will wait for a slot.
+        """
         self._endpoints = endpoints
         self._roles = {*KNOWN_ROLES, *roles, *endpoints}
         self._log = log
@@ -121,6 +129,7 @@ class CallService:
         self._retry = retry
         self._run_seed = run_seed
         self._reuse = reuse
+        self._asked = asked
 
     async def chat(
         self,
@@ -192,6 +201,7 @@ class CallService:
         bound_out = request.max_output_tokens
         worst_usd = endpoint.cost_usd(bound_in, bound_out)
         worst = Usage(calls=1, tokens_in=bound_in, tokens_out=bound_out, usd=worst_usd)
+        self._asked(origin.ticket)
         await self._slot(endpoint.limiter, origin.priority, worst)
         try:
             number = self._log.state.next_call

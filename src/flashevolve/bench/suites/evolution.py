@@ -9,12 +9,14 @@ from flashevolve.bench.compare import (
     against,
     anytime,
     arms_of,
+    compared,
     finding,
+    told,
     values,
     with_equal,
 )
 from flashevolve.bench.measure import null_gate
-from flashevolve.bench.report import Report, head_of
+from flashevolve.bench.report import Report, Table, head_of
 from flashevolve.bench.suite import Options, Suite
 from flashevolve.bench.suites.common import (
     AREAS,
@@ -58,8 +60,11 @@ def _combee(batch: int) -> Arm:
 
 
 BATCHED = (_batched(2, 2), _batched(4, 2), _batched(8, 2), _combee(10), _combee(40))
+LARGE = arm("sync, minibatch 40", schedule="sync", gepa={"minibatch": 40})
+"""The naive large batch: one reflection that reads everything."""
 ARMS = (
     SYNC,
+    LARGE,
     Arm(name=DEFAULT),
     arm("full"),
     *BATCHED,
@@ -75,7 +80,7 @@ RATE = Column(key="gain", title="normalised rate", digits=2, scale=100, against=
 
 
 def jobs(options: Options) -> list[Job]:
-    """Returns all arms in half an hour, and a quarter of the seeds with merge on and off."""
+    """Returns all arms in half an hour, and merge on and off in a quarter of one."""
     measures = (*LEARNING, null_gate)
     cell = cell_of(options, n_val=60, n_test=100, minutes=30.0)
     two = cell_of(options, task="instructions-two-parts", n_val=60, n_test=100, minutes=15.0)
@@ -115,6 +120,22 @@ def _targets(rows: Sequence[Row]) -> list[Target]:
     return found
 
 
+def _negatives(main: Sequence[Row], merge: Sequence[Row]) -> Table:
+    """What others found to lose, beside what this world says of it; none of it was fitted."""
+    asked = (
+        ("Combee 40 after 30 minutes (FlashEvolve, Table 2)", main, "Combee 40", SYNC.name),
+        ("one reflection on a large batch (Combee)", main, LARGE.name, SYNC.name),
+        ("merge, under sync", merge, SYNC_MERGE, SYNC.name),
+    )
+    lines = []
+    for words, rows, ours, theirs in asked:
+        found = compared(rows, ours, theirs, TEST)
+        verdict = {1: "no", 0: "undecided", -1: "yes"}[found.side(0.0)] if found else "no figure"
+        lines.append((f"{words}: {ours} against {theirs}", "below", told(found, TEST), verdict))
+    columns = ("what", "published", "here, test points", "foreseen")
+    return Table(title="Published negatives", columns=columns, rows=tuple(lines))
+
+
 def report(rows: Sequence[Row], command: str) -> Report:
     """Compares scores, time to target, front per hour and tokens per front."""
     main = with_equal([row for row in rows if row.group == ALGORITHMS], SYNC.name)
@@ -147,6 +168,8 @@ def report(rows: Sequence[Row], command: str) -> Report:
         tables.append(against("Merge, prompts of two components", merge, SYNC.name, columns))
         for on, off in ((SYNC_MERGE, SYNC.name), ("full, merge", "full")):
             findings.append(finding(merge, on, off, TEST, "merge on against off, test points"))
+    if main and merge:
+        tables.append(_negatives(main, merge))
     figure = anytime("bench-evolution", "Evolution: test score against time", main) if main else ()
     return Report(
         suite=NAME,

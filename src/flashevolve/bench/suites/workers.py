@@ -56,7 +56,6 @@ FIXED = (
     _paper_setting(8, 2),
     _paper_setting(8, 8),
     _paper_setting(16, 2),
-    _paper_setting(32, 32),
     _paper_setting(64, 64),
 )
 """Figure 6's two settings first, then a grid."""
@@ -64,6 +63,7 @@ ARMS = (
     SYNC,
     *FIXED,
     arm("paper's rule", control={"mode": "paper"}),
+    arm("paper's rule from 4", control={"mode": "paper", "workers": dict.fromkeys(STAGES, 4)}),
     arm(ADAPTIVE, control={"mode": "adaptive"}),
 )
 
@@ -113,4 +113,4 @@ def report(rows: Sequence[Row], command: str) -> Report:
     )
 
 
-SUITE = Suite(name=NAME, about=ABOUT, seeds=40, jobs=jobs, report=report)
+SUITE = Suite(name=NAME, about=ABOUT, seeds=24, jobs=jobs, report=report)
