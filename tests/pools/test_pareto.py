@@ -46,9 +46,14 @@ def test_the_best_has_the_highest_mean_then_the_larger_coverage_then_the_earlier
         assert found.id == best
 
 
-@pytest.mark.parametrize(("n", "w", "ramp"), [(0, 64, 1), (1, 64, 8), (9, 64, 64), (1, 4, 4)])
-def test_the_ramp_follows_the_number_of_candidates(n: int, w: int, ramp: int) -> None:
-    assert filled(*({"a": 0.0} for _ in range(n))).ramp(w) == ramp
+@pytest.mark.parametrize(
+    ("n", "n_ended", "w", "ramp"),
+    [(0, 0, 64, 1), (1, 0, 64, 8), (9, 0, 64, 64), (1, 0, 4, 4), (1, 5, 64, 13), (1, 99, 64, 64)],
+)
+def test_the_ramp_follows_the_candidates_and_the_steps_that_ended(
+    n: int, n_ended: int, w: int, ramp: int
+) -> None:
+    assert filled(*({"a": 0.0} for _ in range(n))).ramp(w, n_ended) == ramp
 
 
 def test_an_artifact_is_found_by_its_texts() -> None:

@@ -48,7 +48,7 @@ def seen(pool: ParetoPool) -> dict[str, Any]:
         "known": [pool.contains(text(n)) for n in "BCDEFG"],
         "unconfirmed": [pool.unconfirmed(t) for t in range(9)],
         "sweeps": pool.sweeps(99),
-        "ramp": pool.ramp(99),
+        "ramp": pool.ramp(99, 0),
         "version": pool.version,
     }
 
@@ -69,7 +69,7 @@ def test_best_tops_marks_and_ramp_know_confirmed_candidates_alone() -> None:
     pool = pool_with(guess([1.0, 1.0]))
     assert pool.best() == pool.candidates[0]
     assert pool.tops["s1"] == 0.0
-    assert pool.ramp(99) == 8
+    assert pool.ramp(99, 0) == 8
     assert pool.marks(scores([1.0] * 8)) == ("front", "best")
     assert pool.sweeps(9) == [scores(B)]
 

@@ -55,7 +55,8 @@ class Starter:
         if overspent is not None:
             self._log.drain(overspent, "user code spent more than was left")
             return False
-        if state.drain or n >= min(self._in_flight, state.pool.ramp(self._in_flight)):
+        ramp = state.pool.ramp(self._in_flight, state.n_forecast)
+        if state.drain or n >= min(self._in_flight, ramp):
             return False
         if state.n_to_propose >= state.ledger.left("proposals"):
             if n == 0:

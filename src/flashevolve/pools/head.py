@@ -41,7 +41,7 @@ class HeadPool:
         """Returns the head."""
         return self._head
 
-    def ramp(self, max_in_flight: int) -> int:
+    def ramp(self, max_in_flight: int, n_ended: int) -> int:
         """A head needs no ramp: every step may read it at once."""
         return max_in_flight
 

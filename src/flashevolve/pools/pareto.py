@@ -199,9 +199,13 @@ class ParetoPool:
         best = fmean(scores.values()) > self._best.mean
         return (*(("front",) if front else ()), *(("best",) if best else ()))
 
-    def ramp(self, max_in_flight: int) -> int:
-        """Returns how many steps may be in flight: some per confirmed candidate, at least one."""
-        return max(1, min(max_in_flight, RAMP_PER_CONFIRMED * self.n_sweeps))
+    def ramp(self, max_in_flight: int, n_ended: int) -> int:
+        """Returns how many steps may be in flight: some per confirmed candidate, at least one.
+
+        Each step that has ended lets in one more: a gate that passes next to nobody would otherwise
+        leave the backend idle for as long.
+        """
+        return max(1, min(max_in_flight, RAMP_PER_CONFIRMED * self.n_sweeps + n_ended))
 
     def apply(self, ops: Sequence[Op], *, version: int) -> None:
         """Applies one recorded transaction; afterwards `self.version == version`.

@@ -38,8 +38,11 @@ class Pool(Protocol):
         """Returns the best confirmed candidate; None while the pool is empty."""
         ...
 
-    def ramp(self, max_in_flight: int) -> int:
-        """Returns how many steps may be in flight, at most `max_in_flight`."""
+    def ramp(self, max_in_flight: int, n_ended: int) -> int:
+        """Returns how many steps may be in flight, at most `max_in_flight`.
+
+        `n_ended`: steps that have ended, whatever became of them; the first commit is not counted.
+        """
         ...
 
     def dump(self) -> dict[str, Any]:
