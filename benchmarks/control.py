@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recorded import served_calls
-
 import flashevolve as fe
+from flashevolve.bench.served import served_calls
 from flashevolve.events import (
     DrainStarted,
     GapChecked,
@@ -102,8 +101,8 @@ def row_of(records: list[Record], *, arm: str, seed: int, options: argparse.Name
     """Reads off a run's records what the table needs."""
     world, seconds = load_world(), 60 * options.minutes
     events = [record.event for record in records]
-    deadline = next(r.seq for r in records if isinstance(r.event, DrainStarted))
-    calls = served_calls(records, deadline)
+    deadline_s = next(r.t_s for r in records if isinstance(r.event, DrainStarted))
+    calls = served_calls(records, deadline_s)
     least_s = ceiling_s(calls, world.preset(options.preset), max_in_flight=options.concurrency)
     counts = Counter(e.counts for e in events if isinstance(e, StageEnded))
     gaps = [e.gap for e in events if isinstance(e, GapChecked)]

@@ -46,9 +46,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recorded import served_calls
-
 import flashevolve as fe
+from flashevolve.bench.served import served_calls
 from flashevolve.rundir import read_records
 from flashevolve.simulate.ceiling import ceiling_s
 from flashevolve.simulate.pace import run_paced

@@ -37,10 +37,10 @@ from random import Random
 from typing import Any
 
 from gate import pass_rate
-from recorded import served_calls
 
 import flashevolve as fe
 from flashevolve.artifact import Artifact
+from flashevolve.bench.served import served_calls
 from flashevolve.engine.evaluation import default_messages
 from flashevolve.events import CallSettled, DrainStarted
 from flashevolve.llm.errors import Truncated
@@ -119,8 +119,8 @@ def measure(arm: str, seed: int, options: argparse.Namespace) -> Row:
         records = list(read_records(run_dir))
     counts = [r.event.counts for r in records if hasattr(r.event, "counts")]
     settled = [r.event for r in records if isinstance(r.event, CallSettled)]
-    deadline = next(r.seq for r in records if isinstance(r.event, DrainStarted))
-    calls = served_calls(records, deadline)
+    deadline_s = next(r.t_s for r in records if isinstance(r.event, DrainStarted))
+    calls = served_calls(records, deadline_s)
     world = load_world()
     least_s = ceiling_s(calls, world.preset(preset), max_in_flight=options.concurrency)
     best = result.best["system"]

@@ -25,9 +25,11 @@ nothing here is typed. All figures are PREDICTIONS of the simulation, never meas
 tokens are those of a modelled backend ([Simulation](simulation.md)), and scores say what the
 mechanisms do in that stated world. They stand beside no published score.
 
-Every section names its command. The same command with `--model NAME --base-url URL` repeats each
-row on a real endpoint, in real time, as an ordinary run with a directory of its own; such rows are
-never put into one table with simulated ones.
+Every section names its command. With `--quick` it ends in seconds and shows only that it works:
+`flashevolve bench staleness --quick --rows rows --figures figures --json report.json`. Rows that
+`--rows` holds already are not run again. The same command with `--model NAME --base-url URL`
+repeats each row on a real endpoint, in real time, as an ordinary run with a directory of its own;
+such rows are never put into one table with simulated ones.
 
 How to read them: arms are paired by seed (the same examples, the same seed of everything drawn).
 Values are interquartile means over seeds, with 95 % bootstrap intervals over seeds in brackets;

@@ -69,7 +69,9 @@ def command(
         raise ConfigError("--report-only: expected --rows DIR beside it, found none. Add it")
     chosen = suite(name)
     n = seeds or (chosen.quick_seeds if quick else chosen.seeds)
-    jobs = chosen.jobs(Options(seeds=n, quick=quick, preset=preset))
+    asked = Options(seeds=n, quick=quick, preset=preset)
+    # Seed by seed, so that what is stopped early has whole pairs of every comparison.
+    jobs = sorted(chosen.jobs(asked), key=lambda job: job.seed)
     real = RealModel(name=model, base_url=base_url, run_root=run_root) if model else None
     again = _command(name, seeds, quick, preset)
     kept = _kept(rows_dir, name, jobs)

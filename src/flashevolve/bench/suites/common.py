@@ -1,14 +1,12 @@
 """What suites share: arms that several of them run, and jobs of arms by seeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flashevolve.bench import measure
 from flashevolve.bench.cell import Arm, Cell, Job, Measure
 from flashevolve.bench.compare import Column
 from flashevolve.bench.suite import Options
-from flashevolve.errors import ConfigError
 
 SYNC = Arm(name="sync", settings={"schedule": "sync", "policy": "full"})
 """One step at a time, its requests in parallel: the baseline of every ratio."""
@@ -52,26 +50,12 @@ def jobs_of(
     group: str = "",
 ) -> list[Job]:
     """Returns a job for each seed and arm, all arms of a seed together."""
-    arms = [a for a in arms if resolves(a, cell)]
+    arms = list(arms)
     return [
         Job(suite=suite, arm=a, cell=cell, seed=seed, measures=tuple(measures), group=group)
         for seed in range(seeds)
         for a in arms
     ]
-
-
-def resolves(arm: Arm, cell: Cell) -> bool:
-    """Says whether this version knows the arm's settings."""
-    from flashevolve.bench.execute import settings_of
-    from flashevolve.bench.tasks import task_parts
-
-    small = replace(cell, n_train=9, n_val=9, n_test=1)
-    job = Job(suite="", arm=arm, cell=small, seed=0, measures=())
-    try:
-        settings_of(job, task_parts(small, 0))
-    except ConfigError:
-        return False
-    return True
 
 
 def cell_of(options: Options, **given: Any) -> Cell:
@@ -82,10 +66,3 @@ def cell_of(options: Options, **given: Any) -> Cell:
         given |= {"n_train": 9, "n_val": 9, "n_test": 12 if given.get("n_test", 1) else 0}
         given |= {"metric_calls": 100} if given.get("metric_calls") else {"minutes": 1.5}
     return Cell(**given)
-
-
-def merged_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns settings with the tables of all parts."""
-    from flashevolve.bench.execute import merged
-
-    return merged(*parts)

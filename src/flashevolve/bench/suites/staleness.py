@@ -8,7 +8,7 @@ extra calls.
 from collections.abc import Sequence
 from typing import Any
 
-from flashevolve.bench.cell import Job, Row
+from flashevolve.bench.cell import Arm, Job, Row
 from flashevolve.bench.compare import (
     Column,
     against,
@@ -64,8 +64,11 @@ FATES = (
 )
 
 
-def _windowed(policy: str, w: int) -> Any:
-    return arm(f"{policy}, W={w}", policy=policy, limits={"in_flight": w})
+def _windowed(policy: str, w: int) -> Arm:
+    """Always W steps in flight: adaptive control would keep fewer, and W would say little."""
+    return arm(
+        f"{policy}, W={w}", policy=policy, limits={"in_flight": w}, control={"mode": "fixed"}
+    )
 
 
 def jobs(options: Options) -> list[Job]:
