@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from flashevolve import events as ev
 from flashevolve.algorithms.gepa import GEPA
 from flashevolve.algorithms.gepa.sources import Step
+from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.state import RunState
 from flashevolve.engine.workflow import Stage, StageContext
@@ -143,7 +144,7 @@ def test_the_prefix_is_fixed_whatever_finishes_first() -> None:
     inserted = next(
         r for r in records if isinstance(r.event, ev.PoolChanged) and r.event.speculation
     )
-    text = next(iter({a for a, e in t_s if t_s[a, e] > 1.5}))
+    text = Artifact({"text": "C"}).hash
     assert inserted.t_s == t_s[text, "val-1"] > t_s[text, "val-0"] > t_s[text, "val-7"]
     assert set(inserted.event.ops[0]["scores"]) == {"val-0", "val-1"}  # type: ignore[union-attr]
 
