@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from flashevolve import events as ev
 from flashevolve.algorithms.gepa import GEPA
 from flashevolve.algorithms.gepa.sources import Step
+from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.state import RunState
 from flashevolve.engine.workflow import Stage, StageContext
@@ -143,7 +144,7 @@ def test_the_prefix_is_fixed_whatever_finishes_first() -> None:
     inserted = next(
         r for r in records if isinstance(r.event, ev.PoolChanged) and r.event.speculation
     )
-    text = next(iter({a for a, e in t_s if t_s[a, e] > 1.5}))
+    text = Artifact({"text": "C"}).hash
     assert inserted.t_s == t_s[text, "val-1"] > t_s[text, "val-0"] > t_s[text, "val-7"]
     assert set(inserted.event.ops[0]["scores"]) == {"val-0", "val-1"}  # type: ignore[union-attr]
 
@@ -205,23 +206,26 @@ def test_reflective_repairs_it_onto_the_best_confirmed(said: str, parents: tuple
     check(bench)
 
 
-def test_reflective_discards_it_if_it_was_repaired_before() -> None:
-    """X bumps the version, so that D is repaired; then C misses while D is screened again."""
-    plan = family(screen_s=3.0) | {
-        "X": Planned(scores=B[::-1], parent="B", screen_s=2.5),
-        "E": Planned(scores=GOOD, parent="nobody", screen_s=20.0),
+def test_reflective_discards_what_was_repaired_before_its_parent_missed() -> None:
+    """X makes D stale, so that it is repaired; then it waits for a worker until C misses."""
+    plan = base() | {
+        "C": Planned(scores=BAD, parent="B", example_s=SLOW_TAIL),
+        "X": Planned(scores=B[::-1], parent="B", example_s=[2.5] * 8),
+        "Y": Planned(scores=B, parent="B", example_s=[30.0] * 8),
+        "D": Planned(scores=GOOD, parent="C", screen_s=3.0),
     }
     bench = planned_bench(
         plan,
         policy="reflective",
+        workers=2,
         speculation=QUARTER,
-        answer=verdicts(*[ACCEPT] * 2),
-        latency_s=lambda rng: 5.0,
+        answer=verdicts(ACCEPT),
+        latency_s=lambda rng: 1.0,
     )
     bench.run()
-    repaired = [e.ticket for e in bench.store.events(ev.ItemRepaired)]
-    assert 3 in repaired
-    assert ends(bench)["D"] == ("committed", "") or ends(bench)["D"][0] == "discarded"
+    assert [e.verdict for e in bench.store.events(ev.ItemRepaired)] == ["accept"]
+    assert ends(bench)["D"] == ("discarded", "tainted: candidate 1, which it comes from, missed")
+    assert bench.store.events(ev.ItemRecalled) == []
     check(bench)
 
 

@@ -15,13 +15,14 @@ from flashevolve.engine import record
 from flashevolve.engine.board import Board
 from flashevolve.engine.context import Visit
 from flashevolve.engine.evaluation import FreshKey
+from flashevolve.engine.flight import InFlight
 from flashevolve.engine.graph import COMMIT, REPAIR, Graph
 from flashevolve.engine.item import End, Goto, Item, ItemOutcome
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.record import Counts
 from flashevolve.engine.repair import Verdict
 from flashevolve.engine.speculation import Speculator
-from flashevolve.engine.state import Codec, InFlight
+from flashevolve.engine.state import Codec
 from flashevolve.engine.tails import Tails
 from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import ConfigError

@@ -23,6 +23,7 @@ from flashevolve.engine.conclusion import Conclusion, Journals
 from flashevolve.engine.context import BoundContext, Services, Visit
 from flashevolve.engine.controller import Controller
 from flashevolve.engine.evaluation import first_of
+from flashevolve.engine.flight import InFlight
 from flashevolve.engine.funds import BudgetExhausted, Funds
 from flashevolve.engine.graph import Graph
 from flashevolve.engine.intake import Intake
@@ -31,7 +32,7 @@ from flashevolve.engine.log import EventLog
 from flashevolve.engine.patience import GO_ON, Patience
 from flashevolve.engine.release import cancelled
 from flashevolve.engine.starter import Starter
-from flashevolve.engine.state import Codec, InFlight
+from flashevolve.engine.state import Codec
 from flashevolve.engine.tails import Tails
 from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import RunStopped

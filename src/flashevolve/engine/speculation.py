@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from flashevolve import events as ev
 from flashevolve.candidate import Candidate
 from flashevolve.engine import record
+from flashevolve.engine.flight import InFlight
 from flashevolve.engine.item import Commit, End, Item
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.release import Release
-from flashevolve.engine.state import InFlight
 from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.policies.reordering import arranged
