@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flashevolve.bench.cell import append_row
-from flashevolve.bench.prediction import arm_of, group_of
+from flashevolve.bench.prediction import RATE, arm_of, group_of
 from flashevolve.bench.published import COMBEE_TABLE
 from flashevolve.bench.report import Report
 from flashevolve.bench.trust import checked
@@ -15,7 +15,7 @@ def keep(folder: Path, factor: float, world: str = "w") -> None:
     """Keeps a prediction that misses everything by a factor."""
     for batch, table in COMBEE_TABLE.items():
         for shape, published in table.items():
-            figures = {"proposed_per_min": factor * published.proposals_per_min}
+            figures = {RATE: factor * published.proposals_per_min}
             row = replace(a_row(arm_of(batch), 0, world=world), group=group_of(shape))
             append_row(folder / "throughput.jsonl", replace(row, figures=figures))
 

@@ -121,8 +121,9 @@ class Speculator:
         What was validated in full, or is being so, is not held back any more.
         """
         flight = self._state.in_flight[ticket]
-        begun = flight.n_sweeps is not None or self._sweeps & flight.visits.keys()
-        if flight.tainted_by is None or begun:
+        if flight.tainted_by is None or flight.n_sweeps is not None:
+            return None
+        if self._sweeps & flight.visits.keys():
             return None
         return f"tainted: candidate {flight.tainted_by}, which it comes from, missed"
 

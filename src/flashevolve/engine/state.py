@@ -17,7 +17,7 @@ from flashevolve.engine.staffing import Staffing
 from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
-from flashevolve.policies.staleness import N_PAST, Update
+from flashevolve.policies.staleness import Update, remembered
 from flashevolve.pools.pool import Pool
 
 Codec = Callable[[Any], Any]
@@ -147,14 +147,6 @@ class RunState:
             return tuple(sorted({world or REAL for world in self.answers}))
         own = started.world or UNRECORDED_WORLD
         return tuple(sorted({own, *(world or own for world in self.answers)}))
-
-    @property
-    def _n_past(self) -> int:
-        """Updates that are kept though no item in flight missed them: some controls show them."""
-        config = self.started.config if self.started else {}
-        staleness = config.get("staleness") or {}
-        controls = staleness.get("history") == "shuffled" or staleness.get("when") == "always"
-        return N_PAST if controls else 0
 
     @property
     def n_created(self) -> int:
@@ -332,9 +324,8 @@ class RunState:
         self.pool.apply(event.ops, version=event.version)
         if event.bumped:
             oldest = min((f.item.version for f in self.in_flight.values()), default=event.version)
-            missed = [u for u in self.updates if u.version > oldest]
-            older = self.updates[: len(self.updates) - len(missed)]
-            self.updates = [*older[max(0, len(older) - self._n_past) :], *missed]
+            config = self.started.config if self.started else {}
+            self.updates = remembered(self.updates, oldest, config.get("staleness") or {})
             self.updates.append(Update(event.version, tuple(event.scopes), event.text))
         for ticket in event.tainted:
             flight = self.in_flight[ticket]

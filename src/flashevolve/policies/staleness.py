@@ -6,7 +6,7 @@ are controls, to be compared with: regenerate makes reflective's call without th
 `History` withholds or swaps the updates, and `When` gives items that are not stale the same call.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
@@ -50,6 +50,16 @@ def updates_since(
         if rule == "global" or touched.intersection(update.scopes):
             found.append(update)
     return found[::-1]
+
+
+def remembered(
+    updates: Sequence[Update], oldest: int, settings: Mapping[str, object]
+) -> list[Update]:
+    """Returns those after version `oldest`, and before them the last `N_PAST` if controls ask."""
+    missed = [update for update in updates if update.version > oldest]
+    controls = settings.get("history") == "shuffled" or settings.get("when") == "always"
+    older = updates[: len(updates) - len(missed)]
+    return [*older[-N_PAST:], *missed] if controls else missed
 
 
 def capped(updates: Sequence[Update], room_bytes: int) -> list[Update]:

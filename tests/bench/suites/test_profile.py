@@ -10,7 +10,9 @@ def test_every_algorithm_runs_sync_and_async() -> None:
     jobs = suite("profile").jobs(Options(seeds=1))
     check(jobs)
     names = [job.arm.name for job in jobs]
-    assert names == [f"{a}, {way}" for a in profile.ALGORITHMS for way in ("sync", "async")]
+    all_names = [*profile.ALGORITHMS, profile.OWN_LENGTHS]
+    assert names == [f"{a}, {way}" for a in all_names for way in ("sync", "async")]
+    assert {job.cell.task for job in jobs} == {"shape-ifbench", "instructions"}
 
 
 def test_quick_runs_in_seconds_and_reports() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from flashevolve.bench.cell import Row
-from flashevolve.bench.execute import check, run_jobs
+from flashevolve.bench.execute import check, execute, run_jobs
 from flashevolve.bench.prediction import group_of
-from flashevolve.bench.published import SHAPES
+from flashevolve.bench.published import GEPA_TABLE, SHAPES, TOKENS_UNUSABLE
 from flashevolve.bench.suite import Options, suite
 from flashevolve.bench.suites import throughput
 from flashevolve.bench.suites.common import SYNC
@@ -120,3 +120,19 @@ def test_a_shape_without_sweeps_is_left_out_of_their_mean() -> None:
 def test_a_report_without_the_prediction_warns() -> None:
     (warning,) = throughput.report(some(4.0), "again").warnings
     assert "was not made in this world" in warning
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_engines_own_sync_closes_on_the_published_baseline(shape: str) -> None:
+    """Proposals a minute with the baseline's client, which the shapes were solved from."""
+    jobs = throughput.jobs(Options(seeds=1))
+    (job,) = (j for j in jobs if j.group == group_of(shape) and j.arm == SYNC)
+    figures = execute(job).figures
+    published = GEPA_TABLE[shape]
+    found = figures["steady_proposed_per_min"] or 0.0
+    assert found == pytest.approx(published.proposals_per_min, rel=0.15)
+    if shape not in TOKENS_UNUSABLE:
+        # Few sweeps fall into forty minutes, and they are most of the tokens.
+        tokens_per_s = figures["steady_tokens_out_per_s"] or 0.0
+        assert tokens_per_s == pytest.approx(published.tokens_per_s, rel=0.35)
