@@ -1,7 +1,8 @@
 """Profile: where a run's time and tokens go, from its trace alone.
 
-A step's time is what its stages held it, waiting in queues left out; the seed's own validation is
-no step. Lengths are those of answers that were written to the end or cut at their limit.
+A step's time is what its stages held it: waiting in a queue is left out, and waiting for a slot of
+the request limit is not. The seed's own validation is no step. Lengths are those of answers that
+were written to the end or cut at their limit.
 """
 
 from collections import defaultdict

@@ -112,7 +112,10 @@ def stage_table(rows: Sequence[Row], what: str, title: str) -> Table:
     paper = tuple(
         (name, shares, *("-" for _ in names[1:])) for name, shares in PAPER_STAGES.items()
     )
-    notes = (f"{PAPER_NOTE} Its shares: rollout / propose / evaluate.",)
+    notes = (
+        f"{PAPER_NOTE} Its shares: rollout / propose / evaluate.",
+        "Async stages also wait for a slot of the request limit, the early ones longest.",
+    )
     return Table(title=title, columns=table.columns, rows=(*table.rows, *paper), notes=notes)
 
 
