@@ -36,8 +36,10 @@ Values are interquartile means over seeds, with 95 % bootstrap intervals over se
 ratios are of means over paired seeds. *Area* is the mean of the anytime test curve (the score on
 test of whatever was the best confirmed artifact at that moment) up to what the thriftiest arm of
 that seed had spent. *Target* is the test score that sync had at its end; where a run ends before it
-gets there, its time counts as the whole run, so that the time is a lower bound. Test examples are
-scored after the run, outside of its time, by the same reader.
+gets there, its time counts as the whole run, so that the time is a lower bound. *Its fronts*: as
+many admissions that improved a per-example best as sync had at its end; that count saturates, so
+that front per hour falls the longer and the faster a run is, and the time to a given count does
+not. Test examples are scored after the run, outside of its time, by the same reader.
 """
 
 

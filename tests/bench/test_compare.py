@@ -76,6 +76,14 @@ def test_equal_means_what_the_thriftiest_arm_of_the_seed_spent() -> None:
     assert (two.figures["target_min"], two.figures["reached"]) == (2.5, 1.0)
 
 
+def test_the_time_to_as_many_fronts_as_the_baselines_is_censored_too() -> None:
+    sync, full, slow = (a_row(arm, 0) for arm in ("sync", "full", "slow"))
+    times = {"sync": [300.0, 600.0], "full": [60.0, 120.0, 180.0], "slow": [30.0]}
+    rows = [replace(r, curves={**r.curves, "fronts": times[r.arm]}) for r in (sync, full, slow)]
+    found = [row.figures["front_target_min"] for row in with_equal(rows, "sync")]
+    assert found == [10.0, 2.0, 10.0]
+
+
 def test_a_target_that_is_not_reached_is_censored() -> None:
     made = with_equal([a_row("sync", 0, test=0.5), a_row("full", 0, test=0.4)], "sync")
     assert (made[1].figures["target_min"], made[1].figures["reached"]) == (10.0, 0.0)

@@ -38,6 +38,10 @@ def test_without_a_front_there_are_no_tokens_per_front() -> None:
     assert measure.work(a_trace([(60.0, DEADLINE)]))["tokens_per_front"] is None
 
 
+def test_fronts_are_the_times_of_admissions_that_improved_one() -> None:
+    assert measure.fronts(a_trace(two_steps())) == {"fronts": [300.0]}
+
+
 def test_fates_of_steps() -> None:
     found = measure.fates(a_trace(two_steps()))
     assert (found["gap"], found["stale_share"]) == (4.0, 1.0)

@@ -137,7 +137,8 @@ def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
     `area_time`, `area_tokens`, `area_metric calls`: the anytime test curve's mean up to what the
     thriftiest arm of that seed spent. `test_at_...`: the curve's value there. `target_min`: minutes
     until the test score reached what the baseline had at its end, and `reached`, 0 where the curve
-    ended before: then the minutes are a lower bound.
+    ended before: then the minutes are a lower bound. `front_target_min`: minutes until as many
+    admissions had improved a front as the baseline's had at its end, or to the end.
     """
     by: dict[int, list[Row]] = {}
     for row in rows:
@@ -148,7 +149,9 @@ def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
             name: min(row.curves["curve"][-1][axis] for row in together)
             for name, axis in X_AXES.items()
         }
-        target = next((r.figures.get("test") for r in together if r.arm == baseline), None)
+        base = next((row for row in together if row.arm == baseline), None)
+        target = base.figures.get("test") if base is not None else None
+        n_fronts = len(base.curves.get("fronts", ())) if base is not None else 0
         for row in together:
             curve, extra = row.curves["curve"], dict(row.figures)
             for name, axis in X_AXES.items():
@@ -157,6 +160,9 @@ def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
             if target is not None:
                 seconds, reached = time_to(curve, target)
                 extra |= {"target_min": seconds / 60, "reached": float(reached)}
+            if n_fronts:
+                times = [*row.curves.get("fronts", ()), *[curve[-1][0]] * n_fronts]
+                extra["front_target_min"] = times[n_fronts - 1] / 60
             made[row.key] = replace(row, figures=extra)
     return [made[row.key] for row in rows]
 

@@ -19,6 +19,7 @@ from flashevolve.events import (
     CallSettled,
     GapChecked,
     ItemRepaired,
+    PoolChanged,
 )
 
 COUNTED = ("proposed", "screened", "swept", "admitted", "front", "best")
@@ -44,6 +45,12 @@ def work(trace: Trace) -> dict[str, Any]:
     figures["tokens_per_front"] = tokens / counters["front"] if counters["front"] else None
     figures["tokens_out_per_s"] = usage.tokens_out / trace.end_s if trace.end_s else None
     return figures
+
+
+def fronts(trace: Trace) -> dict[str, Any]:
+    """When each admission improved a per-example best: the count saturates, its times do not."""
+    changes = [(r.t_s, r.event) for r in trace.records if isinstance(r.event, PoolChanged)]
+    return {"fronts": [t_s for t_s, event in changes for mark in event.marks if mark == "front"]}
 
 
 def fates(trace: Trace) -> dict[str, Any]:

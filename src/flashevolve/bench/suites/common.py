@@ -12,7 +12,13 @@ SYNC = Arm(name="sync", settings={"schedule": "sync", "policy": "full"})
 """One step at a time, its requests in parallel: the baseline of every ratio."""
 
 RATES: tuple[Measure, ...] = (measure.work, measure.fates, measure.backend, measure.ceiling)
-LEARNING: tuple[Measure, ...] = (measure.work, measure.fates, measure.quality, measure.backend)
+LEARNING: tuple[Measure, ...] = (
+    measure.work,
+    measure.fronts,
+    measure.fates,
+    measure.quality,
+    measure.backend,
+)
 
 POINTS = 100.0
 """Scores are told in points: hundredths."""
@@ -28,6 +34,9 @@ ADMITTED = Column(key="admitted_per_min", title="admitted/min", digits=2, agains
 IN_FLIGHT = Column(key="in_flight", title="in flight", digits=1)
 CEILING = Column(key="share_of_ceiling", title="share of ceiling, %", digits=0, scale=100)
 TARGET = Column(key="target_min", title="minutes to target", digits=1, against="ratio")
+FRONT_TARGET = Column(
+    key="front_target_min", title="minutes to its fronts", digits=1, against="ratio"
+)
 REACHED = Column(key="reached", title="reached it, %", digits=0, scale=100)
 AREAS = (
     Column(key="area_time", title="area, equal time", digits=1, scale=POINTS),
