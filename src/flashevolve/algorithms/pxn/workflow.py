@@ -113,12 +113,10 @@ class PxNWorkflow(Workflow[Tasks]):
                 scratch.apply(decided.ops, version=scratch.version)
         if not commits:
             return end or End("no-op", "no child is left")
-        # `admitted` counts transactions unless told otherwise; here each child is one.
-        more = ("admitted",) * (len(commits) - 1)
         return Commit(
             ops=tuple(op for commit in commits for op in commit.ops),
             text="\n\n".join(commit.text for commit in commits),
-            marks=(*more, *(mark for commit in commits for mark in commit.marks)),
+            marks=_marks_of(commits),
         )
 
     def artifact(self, item: Item[Tasks]) -> Artifact | None:
@@ -130,6 +128,12 @@ class PxNWorkflow(Workflow[Tasks]):
         first, *others = _items(item)
         patch = self.host.patched(first, base, artifact)
         return Tasks(steps=(patch, *(other.payload for other in others)))
+
+
+def _marks_of(commits: Sequence[Commit]) -> tuple[str, ...]:
+    """Returns all marks; `admitted`, which the transaction counts once, stands between children."""
+    first, *others = commits
+    return (*first.marks, *(mark for one in others for mark in ("admitted", *one.marks)))
 
 
 def _as(item: Item[Tasks], step: Step) -> Item[Step]:
