@@ -27,25 +27,25 @@ def test_settings_out_of_range_are_refused_in_one_line(field: str, value: object
     assert "\n" not in str(refused.value)
 
 
+BATCH = 'a whole number above 0, or "dynamic"'
+TRIALS = "a list of whole numbers above 0, such as [5, 10]"
+
+
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "expected"),
     [
-        ("batch", 0, '--combee.batch: expected a whole number above 0, or "dynamic", found 0'),
-        ("batch", "auto", """--combee.batch: expected a whole number above 0, or "dynamic", found 'auto'"""),
-        ("batch", 2.5, '--combee.batch: expected a whole number above 0, or "dynamic", found 2.5'),
-        ("batch", True, '--combee.batch: expected a whole number above 0, or "dynamic", found True'),
-        ("batch_trials", 5, "--combee.batch_trials: expected a list of whole numbers above 0, such as [5, 10], found 5"),
-        ("batch_trials", [0], "--combee.batch_trials: expected a list of whole numbers above 0, such as [5, 10], found [0]"),
-        ("batch_trials", [], "--combee.batch_trials: expected a list of whole numbers above 0, such as [5, 10], found []"),
+        ("batch", 0, BATCH), ("batch", "auto", BATCH), ("batch", 2.5, BATCH),
+        ("batch", True, BATCH),
+        ("batch_trials", 5, TRIALS), ("batch_trials", [0], TRIALS), ("batch_trials", [], TRIALS),
     ],
 )  # fmt: skip
 def test_a_wrong_batch_is_told_under_the_key_that_was_written(
-    key: str, value: object, told: str
+    key: str, value: object, expected: str
 ) -> None:
     tree = {"algorithm": "combee", "combee": {key: value}}
     with pytest.raises(ConfigError) as refused:
         resolve(tree, overridden=[f"combee.{key}"])
-    assert str(refused.value) == told
+    assert str(refused.value) == f"--combee.{key}: expected {expected}, found {value!r}"
 
 
 def test_the_recorded_configuration_builds_the_same_algorithm() -> None:
