@@ -260,6 +260,17 @@ def test_many_differences_are_cut_short() -> None:
         check_same_run(Path("r"), before, {"artifact": {"c0": "y"}}, {}, {})
 
 
+def test_an_artifact_without_what_its_workload_runs_is_refused() -> None:
+    check_artifact({"system": "x", "other": "y"}, "shape")
+    check_artifact({"other": "y"}, "instructions")
+    message = (
+        r"^artifact: expected a component 'system', which workload 'shape' runs, found prompt\. "
+        r"Add --artifact\.system TEXT$"
+    )
+    with pytest.raises(ConfigError, match=message):
+        check_artifact({"prompt": "x"}, "shape")
+
+
 def _controlled(control: dict[str, Any], **more: Any) -> Settings:
     return resolve({"control": control, **more})
 

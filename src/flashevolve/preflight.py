@@ -25,6 +25,7 @@ from flashevolve.llm.prices import Price
 from flashevolve.llm.roles import KNOWN_ROLES
 from flashevolve.policies.staleness import ASKING
 from flashevolve.task import SPLITS, ChecksExamples, Example, ScoreFunction
+from flashevolve.workloads.registry import WORKLOADS
 
 PriceOf = Callable[[Model], Price | None]
 """A model's price, from its own settings or the price list; None = not known."""
@@ -62,12 +63,19 @@ def preflight(
     check_overlap(splits, settings.data.id)
 
 
-def check_artifact(artifact: Mapping[str, str]) -> None:
-    """Refuses a run with nothing to evolve."""
+def check_artifact(artifact: Mapping[str, str], workload: str | None = None) -> None:
+    """Refuses a run with nothing to evolve, or without what its workload runs."""
     if not artifact:
         raise ConfigError(
             "artifact: expected at least one component, found none. For example "
             "--artifact.system 'Answer the question.'"
+        )
+    known = WORKLOADS.get(workload or "")
+    needed = known.component if known else None
+    if needed is not None and needed not in artifact:
+        raise ConfigError(
+            f"artifact: expected a component {needed!r}, which workload {workload!r} runs, found "
+            f"{', '.join(artifact)}. Add --artifact.{needed} TEXT"
         )
 
 

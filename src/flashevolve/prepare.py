@@ -209,7 +209,7 @@ def prepare(
         replicas=settings.task.replicas,
         metered=settings.task.all_metered,
     )
-    check_artifact(settings.artifact)
+    check_artifact(settings.artifact, settings.task.workload)
     for name, text in settings.artifact.items():
         check_text([name, text], f"artifact.{name.encode(errors='replace').decode()}")
     seed = Artifact(settings.artifact)

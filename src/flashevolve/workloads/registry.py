@@ -24,6 +24,8 @@ class Workload:
     """Field of an example that is the user message, unless `task.input` names another."""
     id: str = "id"
     """Field that names an example, unless `data.id` names another."""
+    component: str | None = None
+    """Component that an artifact must have for `run`; None = any will do."""
 
 
 def _instructions(score: str) -> Workload:
@@ -35,6 +37,8 @@ WORKLOADS: Mapping[str, Workload] = {
     "instructions-loose": _instructions("score_loose"),
     "instructions-whole": _instructions("score_whole"),
     "instructions-whole-loose": _instructions("score_whole_loose"),
-    "shape": Workload(score=f"{_SHAPES}:score", run=f"{_SHAPES}:run", input="prompt"),
+    "shape": Workload(
+        score=f"{_SHAPES}:score", run=f"{_SHAPES}:run", input="prompt", component="system"
+    ),
 }
 """`task.workload` -> the task."""

@@ -53,6 +53,12 @@ def test_an_unknown_shape_and_no_examples_are_refused() -> None:
         generate("aime", n_val=0)
 
 
+def test_an_unknown_shape_leaves_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="found 'ifbanch'"):
+        write(tmp_path / "new", "ifbanch")
+    assert not (tmp_path / "new").exists()
+
+
 def test_an_evaluation_makes_its_calls_one_after_the_other_about_one_question() -> None:
     asked: list[Any] = []
 

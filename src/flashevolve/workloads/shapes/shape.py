@@ -57,8 +57,10 @@ def generate(
 
 def write(directory: Path, name: str, *, world: World | None = None) -> None:
     """Writes a shape's `train.jsonl` and `val.jsonl`. Raises `ConfigError` for an unknown shape."""
+    # First, since an unknown shape shall leave no directory behind.
+    made = generate(name, world=world)
     directory.mkdir(parents=True, exist_ok=True)
-    for split, examples in generate(name, world=world).items():
+    for split, examples in made.items():
         lines = "".join(f"{json.dumps(example)}\n" for example in examples)
         (directory / f"{split}.jsonl").write_text(lines, encoding="utf-8", newline="\n")
 
