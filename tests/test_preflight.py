@@ -17,6 +17,7 @@ from flashevolve.preflight import (
     check_overlap,
     check_same_run,
     preflight,
+    without_effect,
 )
 
 PRICE = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0)
@@ -269,6 +270,40 @@ def test_an_artifact_without_what_its_workload_runs_is_refused() -> None:
     )
     with pytest.raises(ConfigError, match=message):
         check_artifact({"prompt": "x"}, "shape")
+
+
+@pytest.mark.parametrize(
+    ("tree", "told"),
+    [
+        ({"gepa": {"proposals": 2}, "speculation": {"evaluate": 0.5}}, "speculation has no effect"),
+        (
+            {"algorithm": "combee", "combee": {"batch": 5, "batch_max": 9}},
+            "combee.batch_max has no effect on a fixed batch",
+        ),
+        (
+            {"control": {"mode": "paper", "window_s": 5.0}},
+            "control.window_s = 5 is shorter than control.tick_s = 15",
+        ),
+    ],
+)
+def test_settings_without_effect_are_told(tree: dict[str, Any], told: str) -> None:
+    (line,) = without_effect(resolve(tree))
+    assert line.startswith(told)
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"gepa": {"proposals": 2}},
+        {"speculation": {"evaluate": 0.5}},
+        {"algorithm": "combee", "combee": {"batch": "dynamic", "batch_max": 9}},
+        {"algorithm": "combee"},
+        {"control": {"mode": "fixed", "window_s": 5.0}},
+    ],
+)
+def test_settings_that_are_heeded_are_not_told(tree: dict[str, Any]) -> None:
+    assert without_effect(resolve(tree)) == []
 
 
 def _controlled(control: dict[str, Any], **more: Any) -> Settings:

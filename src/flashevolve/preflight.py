@@ -10,6 +10,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from flashevolve.algorithms.combee.config import Combee
+from flashevolve.algorithms.gepa.config import GEPA
 from flashevolve.artifact import Artifact
 from flashevolve.config.compare import compare
 from flashevolve.config.settings import Budget, Model, Settings
@@ -166,6 +168,33 @@ def check_control(settings: Settings, stages: Iterable[str]) -> None:
                 f"control.k_min and {of}, found {workers}. Change one of them, or set "
                 'control.mode = "fixed"'
             )
+
+
+def without_effect(settings: Settings) -> list[str]:
+    """Returns a line for each setting that this run would not heed."""
+    found, options = [], settings.options
+    ahead = min(settings.speculation.rollout, settings.speculation.evaluate) < 1
+    if isinstance(options, GEPA) and options.parents * options.proposals > 1 and ahead:
+        found.append(
+            "speculation has no effect: a step of several proposals waits for all its requests. "
+            "Set gepa.parents = 1 and gepa.proposals = 1, or leave speculation out"
+        )
+    if isinstance(options, Combee) and options.batch != "dynamic":
+        default = Combee()
+        for key in ("batch_trials", "batch_tau_s", "batch_max"):
+            if getattr(options, key) != getattr(default, key):
+                found.append(
+                    f'combee.{key} has no effect on a fixed batch. Set combee.batch = "dynamic", '
+                    "or leave it out"
+                )
+    control = settings.control
+    if control.mode == "paper" and control.window_s < control.tick_s:
+        found.append(
+            f"control.window_s = {control.window_s:g} is shorter than control.tick_s = "
+            f"{control.tick_s:g}: what happens between two windows decides nothing. Raise "
+            "control.window_s"
+        )
+    return found
 
 
 def check_prices(budget: Budget, models: Mapping[str, Iterable[Model]], price_of: PriceOf) -> None:

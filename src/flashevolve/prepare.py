@@ -33,7 +33,7 @@ from flashevolve.policies.budget import Resource
 from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import Speculation
 from flashevolve.policies.staleness import ASKING, Staleness
-from flashevolve.preflight import check_artifact, check_control, preflight
+from flashevolve.preflight import check_artifact, check_control, preflight, without_effect
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 
 if TYPE_CHECKING:
@@ -222,6 +222,8 @@ def prepare(
     )
     workflow = settings.options.workflow(setup)
     check_control(settings, [stage.name for stage in workflow.stages])
+    for line in without_effect(settings):
+        warnings.warn(line, stacklevel=2)
     world = _world(settings)
     _check(settings, splits, task, workflow, environ)
     prices = _prices(settings)
