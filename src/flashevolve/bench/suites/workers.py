@@ -34,7 +34,7 @@ from flashevolve.bench.targets import Target, best_of, table
 
 NAME = "workers"
 ABOUT = "fixed numbers of workers, the paper's rule and the adaptive one, at equal time"
-ADAPTIVE = "adaptive"
+ADAPTIVE, DEFAULT = "adaptive", "default"
 STAGES = ("rollout", "propose", "screen", "evaluate")
 GAP = Column(key="gap", title="gap", digits=1)
 
@@ -65,6 +65,7 @@ ARMS = (
     arm("paper's rule", control={"mode": "paper"}),
     arm("paper's rule from 4", control={"mode": "paper", "workers": dict.fromkeys(STAGES, 4)}),
     arm(ADAPTIVE, control={"mode": "adaptive"}),
+    Arm(name=DEFAULT),
 )
 
 
@@ -72,7 +73,7 @@ def _target(best: str) -> Target:
     """The best fixed setting is chosen with hindsight, which flatters it."""
     return Target(
         words="front per hour, the best fixed setting of the grid",
-        arm=ADAPTIVE,
+        arm=DEFAULT,
         baseline=best,
         column=FRONT_PER_HOUR,
         floor=0.9,
@@ -113,4 +114,4 @@ def report(rows: Sequence[Row], command: str) -> Report:
     )
 
 
-SUITE = Suite(name=NAME, about=ABOUT, seeds=24, jobs=jobs, report=report)
+SUITE = Suite(name=NAME, about=ABOUT, seeds=30, jobs=jobs, report=report)
