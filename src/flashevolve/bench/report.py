@@ -61,6 +61,8 @@ class Figure:
     kind: str = "line"
     """`line`, `step`, or `point` with x as places of `ticks`."""
     ticks: tuple[str, ...] = ()
+    log: bool = False
+    """Whether y is drawn by its logarithm."""
 
 
 @dataclass(frozen=True, kw_only=True)
