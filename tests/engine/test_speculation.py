@@ -67,6 +67,18 @@ def bests(bench: Bench) -> list[float]:
     return found
 
 
+def check_counters(bench: Bench) -> None:
+    """At any time: each candidate that was believed was right, wrong, or is not decided yet."""
+    state = RunState(ParetoPool(), {}, lambda payload: payload)
+    for record in bench.store.records:
+        state.apply(record)
+        n = state.counters
+        undecided = sum(state.pool.unconfirmed(ticket) is not None for ticket in state.in_flight)
+        assert n["speculated"] == n["confirmed"] + n["demoted"] + n["retracted"] + undecided
+    statuses = [c.status for c in state.pool.candidates.values()]
+    assert statuses.count("retracted") - n["retracted"] in range(undecided + 1)
+
+
 def check(bench: Bench, *, resumable: bool = False) -> None:
     """Every promise that the records alone can prove."""
     workflow = bench.fresh_workflow()
@@ -75,6 +87,7 @@ def check(bench: Bench, *, resumable: bool = False) -> None:
     book.check(bench.store.records)
     book.finished(resumable=resumable)
     assert bests(bench) == sorted(bests(bench))
+    check_counters(bench)
     check_nothing_is_asked_twice(bench)
 
 
@@ -281,6 +294,17 @@ def test_a_speculative_child_falls_with_its_parent_finishes_and_is_judged_by_all
             assert best is not None
             assert best.artifact["text"] == "D"
             check(bench)
+
+
+@pytest.mark.parametrize("confirm", ["demote", "mean"])
+def test_a_child_that_fell_with_its_parent_and_is_no_good_counts_as_retracted(confirm: Any) -> None:
+    plan = family([1.0, 1.0, *[0.0] * 6], example_s=[1.0, 1.0, *[30.0] * 6])
+    speculation = Speculation(evaluate=0.25, reorder="none", confirm=confirm)
+    bench = planned_bench(plan, policy="guarded", speculation=speculation)
+    n = bench.run().counters
+    assert n["speculated"] == n["demoted"] + n["retracted"] == 2
+    assert n["retracted"] == (2 if confirm == "mean" else 0)
+    check(bench)
 
 
 def test_a_confirmed_child_stays_when_its_parent_misses() -> None:
