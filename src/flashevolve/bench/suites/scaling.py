@@ -14,17 +14,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashevolve._version import __version__
 from flashevolve.bench import measure
 from flashevolve.bench.cell import Arm, Cell, Job, Row
 from flashevolve.bench.charged import Charged, run_charged
 from flashevolve.bench.code import code_digest
-from flashevolve.bench.compare import Column, arms_of, values
+from flashevolve.bench.compare import Column, arms_of, own, shown, values
 from flashevolve.bench.execute import settings_of
 from flashevolve.bench.measure import Y_TEST, depths_of, time_to
-from flashevolve.bench.report import Figure, Line, Report, head_of
+from flashevolve.bench.report import Figure, Line, Report, Verdict, head_of
 from flashevolve.bench.served import marginal_s
 from flashevolve.bench.suite import Options, Suite
 from flashevolve.bench.suites.common import cell_of
@@ -168,6 +168,7 @@ def report(rows: Sequence[Row], command: str) -> Report:
             values("Evolution by replicas; target = what one replica's run ended with", rows,
                    EVOLUTION),
         ),
+        verdicts=tuple(verdicts(rows)),
         findings=tuple(limits(rows)),
         figures=_figures(rows),
         warnings=(
@@ -197,6 +198,37 @@ def with_kept(rows: Sequence[Row]) -> list[Row]:
     return made
 
 
+class Limit(NamedTuple):
+    """Where one process's core is full, by what a call costs at most replicas."""
+
+    arm: str
+    engine_ms: float
+    calls_per_s: float
+    replicas: float
+    """As many as answer that many calls."""
+
+    @property
+    def cause(self) -> str:
+        """Why the limit lies there."""
+        client_ms = 1000 * CLIENT_S
+        return (
+            f"at {self.arm} replicas a call costs {self.engine_ms + client_ms:.2f} ms of CPU "
+            f"({self.engine_ms:.2f} measured, {client_ms:g} for the client): one process is full "
+            f"at {self.calls_per_s:.0f} calls/s, which {self.replicas:.0f} replicas of this "
+            "backend answer"
+        )
+
+
+def limit_of(rows: Sequence[Row]) -> Limit | None:
+    """Returns the process's limit; None without one replica to compare with, or without CPU."""
+    last = arms_of(rows)[-1]
+    engine_ms, one_per_s = _mean(rows, last, "engine_ms"), _mean(rows, "1", "calls_per_s")
+    if engine_ms is None or not one_per_s:
+        return None
+    per_s = 1000 / (engine_ms + 1000 * CLIENT_S)
+    return Limit(last, engine_ms, per_s, per_s / one_per_s)
+
+
 def limits(rows: Sequence[Row]) -> list[str]:
     """Returns in words how far throughput scales, and where the process's limit lies."""
     kept = {arm: _mean(rows, arm, "kept") for arm in arms_of(rows)}
@@ -207,17 +239,34 @@ def limits(rows: Sequence[Row]) -> list[str]:
             f"at least {LEAST_KEPT:.0%} of one replica's throughput per replica: at "
             f"{', '.join(good)} replicas (of {', '.join(kept)})"
         )
-    last = arms_of(rows)[-1]
-    engine_ms, one_per_s = _mean(rows, last, "engine_ms"), _mean(rows, "1", "calls_per_s")
-    if engine_ms is not None and one_per_s:
-        call_ms = engine_ms + 1000 * CLIENT_S
-        per_s = 1000 / call_ms
-        found.append(
-            f"at {last} replicas a call costs {call_ms:.2f} ms of CPU ({engine_ms:.2f} measured, "
-            f"{1000 * CLIENT_S:g} for the client): one process is full at {per_s:.0f} calls/s, "
-            f"which {per_s / one_per_s:.0f} replicas of this backend answer"
+    limit = limit_of(rows)
+    return found if limit is None else [*found, limit.cause]
+
+
+def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """Returns for each number of replicas whether throughput scales, up to the process's limit."""
+    limit = limit_of(rows)
+    if limit is None:
+        return []
+    made = []
+    for arm in arms_of(rows):
+        kept = own(rows, arm, KEPT)
+        if arm == "1" or kept is None:
+            continue
+        judged = "floor met" if kept.value >= 100 * LEAST_KEPT else "MISSED"
+        beyond = int(arm) > limit.replicas
+        made.append(
+            Verdict(
+                what=f"{arm} replicas: throughput per replica, % of one replica's",
+                floor=f"at least {100 * LEAST_KEPT:.0f} up to one process's limit",
+                aim="-",
+                found=shown(kept, KEPT.digits),
+                ceiling=f"{limit.calls_per_s:.0f} calls/s, {limit.replicas:.0f} replicas",
+                n=kept.n,
+                verdict="beyond the limit" if beyond else judged,
+            )
         )
-    return found
+    return made
 
 
 def _mean(rows: Sequence[Row], arm: str, key: str) -> float | None:

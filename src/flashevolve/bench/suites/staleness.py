@@ -65,6 +65,13 @@ FATES = (
     DUPLICATES,
     DEPTH,
     MEAN_DEPTH,
+    Column(key="repair_calls", title="repair calls a run", digits=1),
+)
+BUILT_IN = (
+    "WARNING: part of this is built into the simulated reader (docs/simulation.md). What repair "
+    "brings it, the stale text brings, and nothing else: that reflective beats regenerate here is "
+    "no evidence about a real model; and it learns nothing from updates, so that `history` changes "
+    "no verdict on the same texts, only the time that it takes."
 )
 
 
@@ -131,6 +138,7 @@ def report(rows: Sequence[Row], command: str) -> Report:
         tables=tuple(tables),
         findings=tuple(line for line in findings if line is not None),
         figures=tuple(figures),
+        warnings=(BUILT_IN,) if any(row.simulated for row in rows) else (),
     )
 
 
