@@ -57,3 +57,19 @@ def test_mistakes_are_one_line(arguments: list[str], told: str, capsys: Capture)
 def test_a_report_of_no_rows_is_refused(tmp_path: Path, capsys: Capture) -> None:
     assert invoke(["bench", "workers", "--report-only", "--rows", str(tmp_path)]) == 2
     assert "expected rows of workers" in capsys.readouterr().err
+
+
+def test_rows_of_other_sources_are_made_again_but_can_be_reported(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    asked = ["bench", "scaling", "--quick", "--jobs", "1", "--rows", str(tmp_path)]
+    assert invoke(asked) == 0
+    path = tmp_path / "scaling.jsonl"
+    rows = [json.loads(line) | {"code": "old"} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    capsys.readouterr()
+    assert invoke([*asked, "--report-only"]) == 0
+    assert invoke(asked) == 0
+    assert f"{len(rows)} runs to make" in capsys.readouterr().err
+    assert invoke([*asked, "--report-only"]) == 0
+    assert "states of the sources" not in capsys.readouterr().out

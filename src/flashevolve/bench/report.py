@@ -113,6 +113,7 @@ def head_of(rows: Sequence[Row], command: str) -> tuple[str, ...]:
         f"Cells: {'; '.join(cells)}.",
         f"Again: `{command}`.",
         f"On a real endpoint: `{command} --model NAME --base-url URL`.",
+        "A request cut off in flight counts as the mean tokens of those served, in all arms.",
         "Values are interquartile means over seeds, with 95 % bootstrap intervals [low, high]; "
         f"{COVERAGE}.",
     )

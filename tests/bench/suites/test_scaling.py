@@ -17,7 +17,9 @@ def row(n: int, tokens_per_s: float, engine_ms: float = 0.42, test: float = 0.5)
 def test_each_number_of_replicas_has_its_backend_and_limit() -> None:
     jobs = suite("scaling").jobs(Options(seeds=2))
     check(jobs)
-    assert len({job.key for job in jobs}) == len(jobs) == 2 * len(scaling.REPLICAS)
+    assert len({job.key for job in jobs}) == len(jobs) == 2 * len(scaling.REPLICAS) - 3
+    assert max(int(job.arm.name) for job in jobs if job.seed == 1) == scaling.SMALL
+    assert all(job.arm.settings == {} for job in jobs)
     last = jobs[len(scaling.REPLICAS) - 1]
     assert last.cell.preset == "h100-qwen3-8b*128"
     assert last.cell.concurrency == 64 * 128

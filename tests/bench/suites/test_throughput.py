@@ -6,7 +6,7 @@ from flashevolve.bench.published import GEPA_TABLE, SHAPES, TOKENS_UNUSABLE
 from flashevolve.bench.suite import Options, suite
 from flashevolve.bench.suites import throughput
 from flashevolve.bench.suites.common import SYNC
-from flashevolve.bench.suites.throughput import LARGEST_C
+from flashevolve.bench.suites.throughput import LARGEST_C, main_group
 
 PRESET = "h100-qwen3-8b"
 
@@ -15,7 +15,8 @@ def test_all_arms_can_run_and_are_told_apart() -> None:
     jobs = throughput.jobs(Options(seeds=1))
     check({job.arm.name: job for job in jobs}.values())
     assert len({job.key for job in jobs}) == len(jobs)
-    assert {job.cell.concurrency for job in jobs if job.group.startswith(PRESET)} == {68}
+    main = [job for job in jobs if job.group in {main_group(PRESET, s) for s in SHAPES}]
+    assert {job.cell.concurrency for job in main} == {68, 24, 42, 99}
     clients = {job.cell.concurrency for job in jobs if job.group == group_of("aime")}
     assert clients == {27}
 
@@ -23,7 +24,23 @@ def test_all_arms_can_run_and_are_told_apart() -> None:
 def test_an_own_backend_gets_its_own_largest_c_and_no_prediction() -> None:
     jobs = throughput.jobs(Options(seeds=1, quick=True, preset="hosted-api"))
     assert {job.cell.preset for job in jobs} == {"hosted-api"}
-    assert {job.cell.concurrency for job in jobs} == {LARGEST_C["hosted-api"]}
+    assert {job.cell.concurrency for job in jobs} == set(LARGEST_C["hosted-api"].values())
+
+
+def test_a_batch_has_at_most_as_many_parts_as_requests_in_flight() -> None:
+    jobs = throughput.jobs(Options(seeds=1))
+    kept = {(j.group, j.arm.name) for j in jobs if j.arm in throughput.GRID}
+    assert (main_group(PRESET, "hotpotqa"), "4 x 4") in kept
+    assert (main_group(PRESET, "hotpotqa"), "8 x 8") not in kept
+    assert (main_group("hosted-api", "hotpotqa"), "8 x 8") in kept
+    assert (main_group("hosted-api", "hotpotqa"), "16 x 8") not in kept
+    assert (main_group("hosted-api", "aime"), "16 x 8") in kept
+
+
+def test_a_third_of_the_seeds_takes_part_in_the_sweeps() -> None:
+    jobs = throughput.jobs(Options(seeds=6))
+    assert {j.seed for j in jobs if j.group.startswith("C, ")} == {0, 1}
+    assert {j.arm.name for j in jobs if j.group.startswith("N_val, ")} == {"sync", "default"}
 
 
 def test_quick_runs_in_seconds_and_reports() -> None:

@@ -20,20 +20,23 @@ from flashevolve._version import __version__
 from flashevolve.bench import measure
 from flashevolve.bench.cell import Arm, Cell, Job, Row
 from flashevolve.bench.charged import Charged, run_charged
+from flashevolve.bench.code import code_digest
 from flashevolve.bench.compare import Column, arms_of, own, shown, values
 from flashevolve.bench.execute import settings_of
 from flashevolve.bench.measure import Y_TEST, depths_of, time_to
 from flashevolve.bench.report import Figure, Line, Report, Verdict, head_of
+from flashevolve.bench.served import marginal_s
 from flashevolve.bench.suite import Options, Suite
 from flashevolve.bench.suites.common import cell_of
 from flashevolve.bench.tasks import task_parts
 from flashevolve.prepare import prepare
-from flashevolve.simulate.ceiling import ceiling_s
 
 NAME = "scaling"
 ABOUT = "one process with 1 to 128 replicas of the backend, its own CPU charged to virtual time"
 REPLICAS = (1, 2, 4, 8, 16, 32, 64, 128)
 QUICK_REPLICAS = (1, 2)
+SMALL, LARGE_SHARE = 16, 3
+"""Above so many replicas, one seed in so many: such a run takes minutes of CPU."""
 PER_REPLICA = 64
 """C for each replica."""
 CLIENT_S = 0.00058
@@ -65,13 +68,14 @@ EVOLUTION = (
 
 
 def jobs(options: Options) -> list[Job]:
-    """Returns a job for each number of replicas and seed."""
+    """Returns a job for each number of replicas and seed, of many replicas for fewer seeds."""
+    n_large = max(1, options.seeds // LARGE_SHARE)
     cell = cell_of(options, n_val=300, n_test=200, minutes=9.0)
     base = cell.preset.partition("*")[0]
     return [
         Job(
             suite=NAME,
-            arm=Arm(name=f"{n}", settings={"policy": "full"}),
+            arm=Arm(name=f"{n}", settings={}),
             cell=replace(cell, preset=f"{base}*{n}", concurrency=PER_REPLICA * n),
             seed=seed,
             measures=(measure.work, measure.fates, measure.quality, measure.backend),
@@ -80,6 +84,7 @@ def jobs(options: Options) -> list[Job]:
         )
         for seed in range(options.seeds)
         for n in (QUICK_REPLICAS if options.quick else REPLICAS)
+        if n <= SMALL or seed < n_large
     ]
 
 
@@ -95,7 +100,7 @@ def execute(job: Job) -> Row:
     assert world is not None, "a simulated job has a world"
     charged = run_charged(prepared, CLIENT_S)
     figures = figures_of(charged, job.cell)
-    least_s = ceiling_s(
+    least_s = marginal_s(
         charged.watch.served(),
         world.preset(job.cell.preset),
         max_in_flight=job.cell.concurrency,
@@ -120,6 +125,7 @@ def execute(job: Job) -> Row:
         cpu_s=round(time.process_time() - began_s, 3),
         figures=figures,
         curves={"curve": [*curve, [charged.end_s, None, None, *curve[-1][3:]]] if curve else []},
+        code=code_digest(),
     )
 
 
@@ -292,5 +298,5 @@ def _figures(rows: Sequence[Row]) -> tuple[Figure, ...]:
 
 
 SUITE = Suite(
-    name=NAME, about=ABOUT, seeds=1, jobs=jobs, report=report
+    name=NAME, about=ABOUT, seeds=3, jobs=jobs, report=report
 )  # fmt: skip

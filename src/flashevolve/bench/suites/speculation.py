@@ -112,4 +112,4 @@ def report(rows: Sequence[Row], command: str) -> Report:
     )
 
 
-SUITE = Suite(name=NAME, about=ABOUT, seeds=30, jobs=jobs, report=report)
+SUITE = Suite(name=NAME, about=ABOUT, seeds=100, jobs=jobs, report=report)

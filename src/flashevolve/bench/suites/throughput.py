@@ -14,15 +14,17 @@ from flashevolve.bench.prediction import arm_of, group_of
 from flashevolve.bench.published import COMBEE_TABLE, SHAPES
 from flashevolve.bench.steady import steady
 from flashevolve.bench.suite import Options, Suite
-from flashevolve.bench.suites.common import RATES, SYNC, arm
+from flashevolve.bench.suites.common import RATES, SYNC
 from flashevolve.bench.suites.throughput_report import ABOUT, NAME, main_group, report
 from flashevolve.bench.tasks import SHAPE
 
 PRESETS = ("h100-qwen3-8b", "hosted-api")
-LARGEST_C = {"h100-qwen3-8b": 68, "hosted-api": 213}
+LARGEST_C = {
+    "h100-qwen3-8b": {"ifbench": 68, "hotpotqa": 24, "hover": 42, "aime": 99},
+    "hosted-api": {"ifbench": 213, "hotpotqa": 120, "hover": 145, "aime": 342},
+}
 """What `largest_c` gives; other backends are asked when they are needed."""
-DEFAULT, FULL = Arm(name="default"), arm("full")
-OURS = (DEFAULT, FULL)
+DEFAULT = Arm(name="default")
 
 
 def _sync(name: str, **settings: Any) -> Arm:
@@ -32,11 +34,19 @@ def _sync(name: str, **settings: Any) -> Arm:
 COMBEE = tuple(
     _sync(arm_of(batch), algorithm="combee", combee={"batch": batch}) for batch in COMBEE_TABLE
 )
-GRID = tuple(_sync(f"{p} x {n}", gepa={"parents": p, "proposals": n}) for p, n in ((4, 4), (8, 8)))
-"""gepa's P x N, all in one step of four barriers."""
-BATCHED = (*GRID, *COMBEE)
-ASYNC_MINUTES, BATCHED_MINUTES, SYNC_MINUTES, BASELINE_MINUTES = 16.0, 20.0, 30.0, 40.0
-"""Virtual minutes, longer where less is done in them. Quick = one for all."""
+DYNAMIC = _sync("Combee dynamic", algorithm="combee", combee={"batch": "dynamic"})
+SIZES = ((4, 4), (8, 8), (16, 8))
+GRID = tuple(_sync(f"{p} x {n}", gepa={"parents": p, "proposals": n}) for p, n in SIZES)
+"""gepa's P x N, all in one step of four barriers; only where P x N is at most C."""
+BATCHED = (*GRID, *COMBEE, DYNAMIC)
+HOSTED = (*GRID[1:], COMBEE[1])
+"""Of these, what the hosted backend is asked: its answers take more of this machine's time."""
+SYNC_MINUTES = {"ifbench": 60.0, "hotpotqa": 240.0, "hover": 240.0, "aime": 600.0}
+"""Virtual minutes of sync: long enough for its sweeps to be counted. Quick = one for all arms."""
+ASYNC_MINUTES, BASELINE_MINUTES = 40.0, 40.0
+BATCHED_MINUTES, HOSTED_MINUTES = 60.0, 40.0
+SWEPT_SHARE = 3
+"""One seed in so many takes part in the sweeps over C and N_val."""
 C_SWEEP, N_VAL_SWEEP = (16, 64, 256), (60, 300)
 
 
@@ -46,22 +56,38 @@ C_SWEEP, N_VAL_SWEEP = (16, 64, 256), (60, 300)
 def jobs(options: Options) -> list[Job]:
     """Returns the comparisons on each backend, both sweeps, and the prediction of Combee."""
     presets = (options.preset,) if options.preset else PRESETS[: 1 if options.quick else None]
-    arms = (SYNC, GRID[0], COMBEE[0], DEFAULT) if options.quick else (SYNC, *BATCHED, *OURS)
+    n_swept = 0 if options.quick else max(1, options.seeds // SWEPT_SHARE)
     made: list[Job] = []
     for seed in range(options.seeds):
         for preset in presets:
             for shape in SHAPES:
-                group = main_group(preset, shape)
-                made += _jobs(options, group, preset, shape, seed, arms)
-            for c in () if options.quick else C_SWEEP:
+                made += _main_jobs(options, preset, shape, seed)
+            for c in C_SWEEP if seed < n_swept else ():
                 made += _jobs(options, f"C, {preset}, {c}", preset, "ifbench", seed, c=c)
-            for n_val in () if options.quick else N_VAL_SWEEP:
+            for n_val in N_VAL_SWEEP if seed < n_swept else ():
                 group = f"N_val, {preset}, {n_val}"
                 made += _jobs(options, group, preset, "ifbench", seed, n_val=n_val)
         if PRESETS[0] in presets:
             for shape in SHAPES:
                 made += _prediction_jobs(options, shape, seed)
     return made
+
+
+def capacity(preset: str, shape: str) -> int:
+    """Returns C of all arms of one shape on one backend."""
+    known = LARGEST_C.get(preset)
+    return known[shape] if known else largest_c(preset, shape)
+
+
+def _main_jobs(options: Options, preset: str, shape: str, seed: int) -> list[Job]:
+    c = capacity(preset, shape)
+    batched = HOSTED if preset == PRESETS[1] else BATCHED
+    fits = {one.name for one, (p, n) in zip(GRID, SIZES, strict=True) if p * n <= c}
+    arms = [one for one in batched if one not in GRID or one.name in fits]
+    if options.quick:
+        arms = [GRID[0], COMBEE[0]]
+    group = main_group(preset, shape)
+    return _jobs(options, group, preset, shape, seed, (SYNC, *arms, DEFAULT), c=c)
 
 
 def _jobs(
@@ -75,7 +101,7 @@ def _jobs(
     c: int | None = None,
     n_val: int | None = None,
 ) -> list[Job]:
-    c = c or LARGEST_C.get(preset) or largest_c(preset)
+    c = c or capacity(preset, shape)
     return [
         _job(
             options,
@@ -86,16 +112,18 @@ def _jobs(
             shape=shape,
             c=c,
             n_val=n_val,
-            minutes=_minutes(one),
+            minutes=_minutes(one, preset, shape),
         )
         for one in arms
     ]
 
 
-def _minutes(one: Arm) -> float:
+def _minutes(one: Arm, preset: str, shape: str) -> float:
     if one == SYNC:
-        return SYNC_MINUTES
-    return ASYNC_MINUTES if one in OURS else BATCHED_MINUTES
+        return SYNC_MINUTES[shape]
+    if one == DEFAULT:
+        return ASYNC_MINUTES
+    return HOSTED_MINUTES if preset == PRESETS[1] else BATCHED_MINUTES
 
 
 def _prediction_jobs(options: Options, shape: str, seed: int) -> list[Job]:
@@ -143,4 +171,4 @@ def _job(
     return Job(suite=NAME, arm=one, cell=cell, seed=seed, measures=(*RATES, steady), group=group)
 
 
-SUITE = Suite(name=NAME, about=ABOUT, seeds=5, jobs=jobs, report=report)
+SUITE = Suite(name=NAME, about=ABOUT, seeds=3, jobs=jobs, report=report)
