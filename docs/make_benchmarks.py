@@ -113,7 +113,7 @@ def page(made: Sequence[Told] | None = None) -> str:
     """Returns the text of docs/benchmarks.md."""
     made = reports() if made is None else made
     if not made:
-        return INTRODUCTION + "\n"
+        return INTRODUCTION
     sections = [markdown(one.report, images="images", told=True) for one in made]
     return "\n".join([INTRODUCTION, targets(made), findings(made), *sections])
 

@@ -57,11 +57,11 @@ def test_a_quotient_of_means_counts_seeds_without_a_success() -> None:
 
 
 def test_what_is_divided_by_a_handful_of_events_is_no_ratio() -> None:
-    rare, often = replace(RATE, events="n"), {"rate": 4.0, "n": 2.0}
+    rare = replace(RATE, events="n")
     rows = [
         made
         for seed in range(5)
-        for made in (a_row("sync", seed, rate=1.0, n=1.0), a_row("full", seed, **often))
+        for made in (a_row("sync", seed, rate=1.0, n=1.0), a_row("full", seed, rate=4.0, n=2.0))
     ]
     assert against("t", rows, "sync", [rare]).rows == (("full", "-"),)
     assert against("t", rows, "full", [rare]).rows == (("sync", "0.25 [0.25, 0.25] x"),)
@@ -76,7 +76,8 @@ def test_a_divisor_that_few_seeds_have_gives_no_interval() -> None:
     rows += [a_row("sync", seed, rate=float(seed == 0)) for seed in range(5)]
     found = compared(rows, "full", "sync", RATE)
     assert found is not None
-    assert (found.value, found.low, found.high) == (pytest.approx(5.0), None, None)
+    assert found.value == pytest.approx(5.0)
+    assert (found.low, found.high) == (None, None)
     found = compared(rows, "sync", "full", RATE)
     assert found is not None
     assert found.low == 0.0

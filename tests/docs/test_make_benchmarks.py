@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 MAKE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "make_benchmarks.py"))
 
 
-def keep(folder: Path, name: str, seeds: int, **figures: float) -> None:
+def keep(folder: Path, name: str, seeds: int, **figures: Any) -> None:
     """Keeps a row for each of a suite's jobs, and one of a job that it has no more."""
     for job in suite(name).jobs(Options(seeds=seeds)):
         row = replace(a_row(job.arm.name, job.seed, **figures), key=job.key, group=job.group)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from flashevolve.bench.cell import Row
 from flashevolve.bench.report import Table
@@ -9,7 +10,7 @@ from flashevolve.bench.suites import evolution, speculation, staleness, workers
 from tests.bench.made import a_row
 
 
-def rows(group: str, arms: Sequence[str], **figures: float | None) -> list[Row]:
+def rows(group: str, arms: Sequence[str], **figures: Any) -> list[Row]:
     return [
         replace(a_row(arm, seed, **figures), group=group, key=f"{group}/{arm}/{seed}")
         for arm in arms

@@ -6,7 +6,8 @@ from flashevolve.bench.published import GEPA_TABLE, SHAPES, TOKENS_UNUSABLE
 from flashevolve.bench.suite import Options, suite
 from flashevolve.bench.suites import throughput
 from flashevolve.bench.suites.common import SYNC
-from flashevolve.bench.suites.throughput import LARGEST_C, main_group
+from flashevolve.bench.suites.throughput import LARGEST_C
+from flashevolve.bench.suites.throughput_report import main_group, report
 
 PRESET = "h100-qwen3-8b"
 
@@ -46,14 +47,14 @@ def test_a_third_of_the_seeds_takes_part_in_the_sweeps() -> None:
 def test_quick_runs_in_seconds_and_reports() -> None:
     jobs = suite("throughput").jobs(Options(seeds=1, quick=True))
     rows = run_jobs(jobs, n_processes=1)
-    report = throughput.report(rows, "flashevolve bench throughput --quick")
-    assert "PREDICTIONS" in report.head[0]
+    told = report(rows, "flashevolve bench throughput --quick")
+    assert "PREDICTIONS" in told.head[0]
     assert rows[0].model == "sim/h100-qwen3-8b/ifbench"
-    titles = [table.title for table in report.tables]
+    titles = [table.title for table in told.tables]
     assert titles[-2:] == ["Closure of the shapes", "Combee with the baseline's client"]
-    assert len(report.tables[-1].rows) == 8
-    assert any("work-conserving" in verdict.what for verdict in report.verdicts)
-    assert [figure.name for figure in report.figures] == [
+    assert len(told.tables[-1].rows) == 8
+    assert any("work-conserving" in verdict.what for verdict in told.verdicts)
+    assert [figure.name for figure in told.figures] == [
         "bench-throughput-rates-h100-qwen3-8b",
         "bench-throughput-ceiling-h100-qwen3-8b",
     ]
