@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flashevolve._version import __version__
 from flashevolve.artifact import Artifact
 from flashevolve.config import Model, Settings, dump
+from flashevolve.config.compare import ADDED_LATER
 from flashevolve.data.fingerprint import fingerprint
 from flashevolve.data.imports import load_function
 from flashevolve.data.loaders import Splits, check_text
@@ -76,6 +77,17 @@ class Prepared:
         own = {model.name for model in all_models(self.settings) if model.price is not None}
         kept = {name: Price(**price) for name, price in recorded.items() if name not in own}
         return replace(self, prices={**self.prices, **kept})
+
+    def continuing(self, recorded: Mapping[str, Any]) -> "Prepared":
+        """Returns a copy that goes on as a run with the configuration `recorded` did.
+
+        A run from before there was a choice had fixed workers: unless one is made, it keeps them.
+        """
+        control = self.settings.control
+        if "control" in recorded or "mode" in control.model_fields_set:
+            return self
+        fixed = control.model_copy(update={"mode": ADDED_LATER["control", "mode"]})
+        return replace(self, settings=self.settings.model_copy(update={"control": fixed}))
 
     def plan(
         self, start: RunStarted, changes: Mapping[str, Any], reuse: Reuse | None = None

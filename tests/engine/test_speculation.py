@@ -19,6 +19,7 @@ from flashevolve.errors import ConfigError
 from flashevolve.llm.errors import LLMError, Transient
 from flashevolve.llm.messages import Request, user
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import OFF, Speculation, n_first
 from flashevolve.policies.staleness import Policy
 from flashevolve.pools.pareto import ParetoPool, pareto
@@ -67,6 +68,18 @@ def bests(bench: Bench) -> list[float]:
     return found
 
 
+def check_counters(bench: Bench) -> None:
+    """At any time: each candidate that was believed was right, wrong, or is not decided yet."""
+    state = RunState(ParetoPool(), {}, lambda payload: payload)
+    for record in bench.store.records:
+        state.apply(record)
+        n = state.counters
+        undecided = sum(state.pool.unconfirmed(ticket) is not None for ticket in state.in_flight)
+        assert n["speculated"] == n["confirmed"] + n["demoted"] + n["retracted"] + undecided
+    statuses = [c.status for c in state.pool.candidates.values()]
+    assert statuses.count("retracted") - n["retracted"] in range(undecided + 1)
+
+
 def check(bench: Bench, *, resumable: bool = False) -> None:
     """Every promise that the records alone can prove."""
     workflow = bench.fresh_workflow()
@@ -75,6 +88,7 @@ def check(bench: Bench, *, resumable: bool = False) -> None:
     book.check(bench.store.records)
     book.finished(resumable=resumable)
     assert bests(bench) == sorted(bests(bench))
+    check_counters(bench)
     check_nothing_is_asked_twice(bench)
 
 
@@ -281,6 +295,17 @@ def test_a_speculative_child_falls_with_its_parent_finishes_and_is_judged_by_all
             assert best is not None
             assert best.artifact["text"] == "D"
             check(bench)
+
+
+@pytest.mark.parametrize("confirm", ["demote", "mean"])
+def test_a_child_that_fell_with_its_parent_and_is_no_good_counts_as_retracted(confirm: Any) -> None:
+    plan = family([1.0, 1.0, *[0.0] * 6], example_s=[1.0, 1.0, *[30.0] * 6])
+    speculation = Speculation(evaluate=0.25, reorder="none", confirm=confirm)
+    bench = planned_bench(plan, policy="guarded", speculation=speculation)
+    n = bench.run().counters
+    assert n["speculated"] == n["demoted"] + n["retracted"] == 2
+    assert n["retracted"] == (2 if confirm == "mean" else 0)
+    check(bench)
 
 
 def test_a_confirmed_child_stays_when_its_parent_misses() -> None:
@@ -494,6 +519,16 @@ SPECULATIONS = st.builds(
     window=st.integers(1, 3),
 )
 
+CONTROLS = st.sampled_from(
+    [
+        Control(),
+        Control(mode="adaptive", k_max=4, tick_s=1.0),
+        Control(mode="adaptive", k_min=2, k_max=3, tick_s=0.1, workers={"rollout": 2}),
+        Control(mode="paper", k_max=4, tick_s=1.0, window_s=2.0),
+    ]
+)
+ACCOUNTS = st.sampled_from([{}, {}, {"reflect": 1}, {"repair": 1}])
+
 
 @st.composite
 def evolutions(draw: st.DrawFn) -> Bench:
@@ -507,6 +542,8 @@ def evolutions(draw: st.DrawFn) -> Bench:
         workers=draw(st.integers(1, 4)),
         queue=draw(st.integers(1, 3)),
         concurrency=draw(st.sampled_from([1, 4, 16])),
+        accounts=draw(ACCOUNTS),
+        control=draw(CONTROLS),
         delta_max=draw(st.integers(0, 3)),
         replicas=draw(st.sampled_from([1, 1, 2])),
         answer=rewriting(draw(st.sampled_from([0.0, 0.0, 0.2]))),

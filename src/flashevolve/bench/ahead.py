@@ -82,7 +82,7 @@ def lost_tokens(trace: Trace) -> dict[str, Any]:
     gone = {n for n, c in candidates.items() if c.status == "retracted"}
     total = sum(spent.values())
     shares = {}
-    for name, roots in (("lost_token_share", gone), ("missed_token_share", missed)):
+    for name, roots in (("lost_token_share", gone), ("missed_token_share", missed | gone)):
         below = _below(candidates, roots)
         lost = sum(n for ticket, n in spent.items() if lineage.get(ticket, set()) & below)
         shares[name] = lost / total if total else None

@@ -98,21 +98,25 @@ class Report:
     warnings: tuple[str, ...] = ()
 
 
-def head_of(rows: Sequence[Row], command: str) -> tuple[str, ...]:
-    """Returns the lines that open every report. Raises `ConfigError` for rows of two worlds."""
+def head_of(rows: Sequence[Row], command: str, *, can_measure: bool = True) -> tuple[str, ...]:
+    """Returns the lines that open every report; the suite says if it has a real counterpart.
+
+    Raises `ConfigError` for rows of two worlds.
+    """
     world = one_world(rows)
     seeds = sorted({row.seed for row in rows})
     cells = sorted({row.cell for row in rows})
     packages = ", ".join(sorted({row.package for row in rows}))
     cpu_s = sum(row.cpu_s for row in rows)
     models = ", ".join(sorted({row.model for row in rows}))
+    measure = (f"On a real endpoint: `{command} --model NAME --base-url URL`.",)
     return (
         f"{PREDICTIONS} World {world}." if world else f"{MEASURED} Model {models}.",
         f"{len(rows)} runs on {len(seeds)} paired seeds ({seeds[0]} to {seeds[-1]}), "
         f"flashevolve {packages}, {cpu_s:.0f} s of processor time.",
         f"Cells: {'; '.join(cells)}.",
         f"Again: `{command}`.",
-        f"On a real endpoint: `{command} --model NAME --base-url URL`.",
+        *(measure if can_measure else ()),
         "A request cut off in flight counts as the mean tokens of those served, in all arms.",
         "Values are interquartile means over seeds, with 95 % bootstrap intervals [low, high]; "
         f"{COVERAGE}.",

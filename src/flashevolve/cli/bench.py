@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import click
@@ -68,6 +69,13 @@ def command(
     if report_only and rows_dir is None:
         raise ConfigError("--report-only: expected --rows DIR beside it, found none. Add it")
     chosen = suite(name)
+    if model and not chosen.can_measure:
+        raise ConfigError(
+            f"--model: expected a suite that a real endpoint can answer, found {name}, whose runs "
+            "charge CPU to virtual time. Leave --model out"
+        )
+    _check_preset(preset)
+    _check_places(None if report_only else rows_dir, figures_dir, json_file)
     n = seeds or (chosen.quick_seeds if quick else chosen.seeds)
     asked = Options(seeds=n, quick=quick, preset=preset)
     # Seed by seed, so that what is stopped early has whole pairs of every comparison.
@@ -87,6 +95,44 @@ def command(
         )
     report = checked(chosen.report(rows, again), rows, rows_dir)
     _tell(report, rows, json_file, figures_dir)
+
+
+def _check_preset(preset: str | None) -> None:
+    from flashevolve.errors import ConfigError
+    from flashevolve.simulate.world import load_world
+
+    if preset is not None:
+        try:
+            load_world().preset(preset)
+        except ConfigError as error:
+            raise ConfigError(f"--preset: {error}") from error
+
+
+def _check_places(rows_dir: Path | None, figures_dir: Path | None, json_file: Path | None) -> None:
+    """Makes sure of what the end needs, so that no hour of runs ends in an error."""
+    from flashevolve.bench.stats import extra
+    from flashevolve.errors import ConfigError
+
+    extra("numpy")
+    if figures_dir is not None:
+        extra("matplotlib.pyplot")
+    folders = {"--rows": rows_dir, "--figures": figures_dir, "--json": json_file}
+    for option, path in folders.items():
+        if path is None:
+            continue
+        folder = path.parent if path is json_file else path
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # A file in it shows what no flag tells: a full or read-only disk.
+            with TemporaryFile(dir=folder):
+                pass
+            if path is json_file and path.exists():
+                path.open("a", encoding="utf-8").close()
+        except OSError as error:
+            raise ConfigError(
+                f"{option}: expected a place to write to, found {path}: {error.strerror}. "
+                "Name another one"
+            ) from error
 
 
 def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> str:

@@ -12,7 +12,7 @@ from tests.bench.made import a_row
 
 def rows(group: str, arms: Sequence[str], **figures: Any) -> list[Row]:
     return [
-        replace(a_row(arm, seed, **figures), group=group, key=f"{group}/{arm}/{seed}")
+        replace(a_row(arm, seed, "w", **figures), group=group, key=f"{group}/{arm}/{seed}")
         for arm in arms
         for seed in range(2)
     ]

@@ -47,14 +47,14 @@ def test_a_third_of_the_seeds_takes_part_in_the_sweeps() -> None:
 def test_quick_runs_in_seconds_and_reports() -> None:
     jobs = suite("throughput").jobs(Options(seeds=1, quick=True))
     rows = run_jobs(jobs, n_processes=1)
-    told = report(rows, "flashevolve bench throughput --quick")
-    assert "PREDICTIONS" in told.head[0]
+    made = report(rows, "flashevolve bench throughput --quick")
+    assert "PREDICTIONS" in made.head[0]
     assert rows[0].model == "sim/h100-qwen3-8b/ifbench"
-    titles = [table.title for table in told.tables]
+    titles = [table.title for table in made.tables]
     assert titles[-2:] == ["Closure of the shapes", "Combee with the baseline's client"]
-    assert len(told.tables[-1].rows) == 8
-    assert any("work-conserving" in verdict.what for verdict in told.verdicts)
-    assert [figure.name for figure in told.figures] == [
+    assert len(made.tables[-1].rows) == 8
+    assert any("work-conserving" in verdict.what for verdict in made.verdicts)
+    assert [figure.name for figure in made.figures] == [
         "bench-throughput-rates-h100-qwen3-8b",
         "bench-throughput-ceiling-h100-qwen3-8b",
     ]
