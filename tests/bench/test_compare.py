@@ -57,11 +57,11 @@ def test_a_quotient_of_means_counts_seeds_without_a_success() -> None:
 
 
 def test_what_is_divided_by_a_handful_of_events_is_no_ratio() -> None:
-    rare, often = replace(RATE, events="n"), {"rate": 4.0, "n": 2.0}
+    rare = replace(RATE, events="n")
     rows = [
         made
         for seed in range(5)
-        for made in (a_row("sync", seed, rate=1.0, n=1.0), a_row("full", seed, "w", **often))
+        for made in (a_row("sync", seed, rate=1.0, n=1.0), a_row("full", seed, rate=4.0, n=2.0))
     ]
     assert against("t", rows, "sync", [rare]).rows == (("full", "-"),)
     assert against("t", rows, "full", [rare]).rows == (("sync", "0.25 [0.25, 0.25] x"),)

@@ -5,6 +5,7 @@ from flashevolve.bench.cell import append_row
 from flashevolve.bench.prediction import RATE, arm_of, group_of
 from flashevolve.bench.published import COMBEE_TABLE
 from flashevolve.bench.report import Report
+from flashevolve.bench.suite import Options, suite
 from flashevolve.bench.trust import checked
 from tests.bench.made import a_row
 
@@ -13,11 +14,15 @@ REPORT = Report(suite="made", about="", head=(), tables=())
 
 def keep(folder: Path, factor: float, world: str = "w") -> None:
     """Keeps a prediction that misses everything by a factor."""
+    jobs = {(j.group, j.arm.name): j for j in suite("throughput").jobs(Options(seeds=1))}
     for batch, table in COMBEE_TABLE.items():
         for shape, published in table.items():
             figures = {RATE: factor * published.proposals_per_min}
-            row = replace(a_row(arm_of(batch), 0, world=world), group=group_of(shape))
+            group, arm = group_of(shape), arm_of(batch)
+            row = replace(a_row(arm, 0, world=world), group=group, key=jobs[group, arm].key)
             append_row(folder / "throughput.jsonl", replace(row, figures=figures))
+            # A trial of another cell comes to nothing.
+            append_row(folder / "throughput.jsonl", replace(row, key="old", figures={RATE: 1e6}))
 
 
 def test_ratios_are_warned_of_unless_the_prediction_was_good(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Trust: no report without what is known against its figures.
 
 The throughput suite predicts published figures that nothing was fitted to. Reports of other suites
-carry its warning, if the prediction was bad or was not made in their world. Rows that were made
-with different sources may differ for that alone.
+carry its warning, if the prediction was bad or was not made in their world. Rows of trials, or of
+cells that the suite has no more, predict nothing. Rows that were made with different sources may
+differ for that alone.
 """
 
 from collections.abc import Sequence
@@ -10,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from flashevolve.bench.cell import Row, one_world, read_rows
+from flashevolve.bench.current import current
 from flashevolve.bench.prediction import ratio_warning
 from flashevolve.bench.report import Report
+from flashevolve.bench.suite import suite
 
 PREDICTING = "throughput"
 """The suite whose rows hold the prediction."""
@@ -31,6 +34,7 @@ def checked(report: Report, rows: Sequence[Row], rows_dir: Path | None) -> Repor
         return report
     path = rows_dir / f"{PREDICTING}.jsonl" if rows_dir is not None else None
     kept = read_rows(path) if path is not None and path.exists() else []
+    kept = current(kept, suite(PREDICTING)) if kept else []
     warning = ratio_warning([row for row in kept if row.world == world])
     return report if warning is None else replace(report, warnings=(warning, *report.warnings))
 

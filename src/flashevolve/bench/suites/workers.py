@@ -75,7 +75,7 @@ def _target(rows: Sequence[Row], best: str) -> Target:
     share = own(rows, best, CEILING)
     return Target(
         words="front per hour, the best fixed setting of the grid",
-        arm=DEFAULT if DEFAULT in arms_of(rows) else ADAPTIVE,
+        arm=DEFAULT,
         baseline=best,
         column=FRONT_PER_HOUR,
         floor=0.9,
