@@ -1,5 +1,6 @@
 """Candidates that are believed before their sweep is over, and what follows if that was wrong."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
@@ -434,6 +435,23 @@ def test_a_stage_that_asks_models_is_run_again_and_asks_nothing_again() -> None:
         check_nothing_is_asked_twice(again)
 
 
+def test_a_sweep_that_is_over_when_its_prefix_is_judged_leaves_nothing_to_believe() -> None:
+    """The stage has more to do with the prefix; meanwhile the rest comes in."""
+
+    class Dawdling(Asking):
+        async def judge(self, item: Item[Step], ctx: StageContext) -> Item[Step]:
+            done = await super().judge(item, ctx)
+            await asyncio.sleep(30.0)
+            return done
+
+    bench = Bench(Dawdling, n_val=8, speculation=QUARTER, answer=judged)
+    state = bench.run()
+    assert changes(bench) == [(None, 2, True)]
+    assert state.counters["speculated"] == 0
+    assert state.pool.candidates[1].mean == 1.0
+    check_nothing_is_asked_twice(bench)
+
+
 # -- switched off ------------------------------------------------------------------------------
 
 
@@ -669,7 +687,7 @@ def test_an_item_that_ends_first_cuts_its_tail_in_the_same_transaction() -> None
         place = int(example.id.split("-")[1])
         await ctx.chat("task", f"{artifact['text']} {example.id}")
         if example.id.startswith("train") and place % 2:
-            await __import__("asyncio").sleep(500.0)
+            await asyncio.sleep(500.0)
         return f"{artifact['text']} {example.id}"
 
     bench = evolving("full", Speculation(rollout=0.3), agent=agent, budget={"proposals": 8})
