@@ -39,3 +39,11 @@ def test_a_prediction_of_another_world_is_none(tmp_path: Path) -> None:
 def test_measured_rows_and_the_prediction_itself_need_none() -> None:
     assert checked(REPORT, [a_row("sync", 0, world="")], None).warnings == ()
     assert checked(replace(REPORT, suite="throughput"), [a_row("sync", 0)], None).warnings == ()
+
+
+def test_rows_of_several_sources_are_shown_with_a_warning(tmp_path: Path) -> None:
+    keep(tmp_path, 1.0)
+    old, new = a_row("sync", 0), replace(a_row("sync", 1), code="c0de")
+    (warning,) = checked(REPORT, [old, new], tmp_path).warnings
+    assert "2 states of the sources (c0de, unknown)" in warning
+    assert checked(REPORT, [new], tmp_path).warnings == ()

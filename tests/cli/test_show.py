@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import flashevolve as fe
 from flashevolve.cli.main import invoke
 from flashevolve.cli.show import _ends, in_words, tell
 from flashevolve.rundir import read_result
+from tests.fakes.small import DATA
 
 Capture = pytest.CaptureFixture[str]
 
@@ -75,6 +77,38 @@ def test_reasons_that_differ_in_numbers_only_count_once() -> None:
     ends = Counter({("rejected", reason): n for reason, n in reasons.items()})
     (row,) = _ends(ends)
     assert row == {"outcome": "rejected", "n": 3, "reasons": {"# <= # on # examples": 3}}
+
+
+def test_children_of_one_transaction_are_told_each_with_its_own_marks(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    result = fe.optimize(
+        seed={"system": "Follow the instructions."},
+        **DATA,
+        run=lambda artifact, example: artifact["system"],
+        score=lambda example, output: (min(1.0, len(output) / 1000), "The title is missing."),
+        algorithm=fe.GEPA(proposals=4),
+        models="sim/h100-qwen3-8b",
+        budget=fe.Budget(metric_calls=150),
+        concurrency=8,
+        id_field="key",
+        run_dir=tmp_path / "run",
+    )
+    told = tell(result.run_dir)["admitted"]
+    assert max(Counter(entry["ticket"] for entry in told).values()) > 1, "it admits several at once"
+    best = told[0]["score"]
+    for entry in told[1:]:
+        better = ["front", "best"] if entry["score"] > best else []
+        assert entry["marks"] == better, "every example scores alike"
+        best = max(best, entry["score"])
+    marks = [entry["marks"] for entry in told[1:]]
+    assert [] in marks
+    assert ["front", "best"] in marks
+    assert invoke(["show", str(result.run_dir)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    timeline = lines[lines.index("admitted candidates") + 2 :][: len(told)]
+    assert ["best" in line for line in timeline] == ["best" in entry["marks"] for entry in told]
+    assert not [line for line in timeline if "admitted" in line]
 
 
 def test_a_directory_without_a_run_is_one_line(tmp_path: Path, capsys: Capture) -> None:

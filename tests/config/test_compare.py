@@ -84,6 +84,35 @@ def test_a_run_from_before_there_were_replicas_had_one() -> None:
     assert compare(before, two) == compare(one, two) == ["task.replicas"]
 
 
+OLDER_TABLES: dict[str, tuple[str, ...]] = {
+    "task": (
+        "answer", "failure_score", "fields", "input", "metered", "metric", "pattern",
+        "perfect_score", "replicas", "run", "tolerance", "workload",
+    ),
+    "data": ("id", "path", "split", "split_seed", "test", "train", "val"),
+    "limits": (
+        "concurrency", "in_flight", "queue", "retries", "retry_total_s", "retry_wait_s", "threads",
+        "workers",
+    ),
+    "staleness": ("delta_max", "gap", "history_tokens", "repair_prompt"),
+    "gepa": (
+        "acceptance", "components", "epsilon", "merge", "merge_max", "merge_overlap_floor",
+        "minibatch", "reflect", "selection", "skip_perfect",
+    ),
+}  # fmt: skip
+"""What a version before control, speculation and PxN recorded, but for tables that did not grow."""
+
+
+def test_a_run_that_an_older_version_recorded_resumes_with_the_values_that_it_had() -> None:
+    now = recorded({"algorithm": "gepa"})
+    before = {key: value for key, value in now.items() if key not in ("control", "speculation")}
+    for table, keys in OLDER_TABLES.items():
+        before[table] = {key: before[table][key] for key in keys}
+    assert compare(before, now) == compare(now, before) == []
+    wider = recorded({"algorithm": "gepa", "gepa": {"proposals": 2}})
+    assert compare(before, wider) == ["gepa.proposals"]
+
+
 def test_differences_hold_both_values_of_every_key_but_where_the_runs_live() -> None:
     changes = {
         "budget": {"usd": 7},

@@ -19,6 +19,7 @@ from flashevolve.errors import ConfigError
 from flashevolve.llm.errors import LLMError, Transient
 from flashevolve.llm.messages import Request
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import OFF, Speculation, n_first
 from flashevolve.policies.staleness import Policy
 from flashevolve.pools.pareto import ParetoPool, pareto
@@ -255,6 +256,16 @@ SPECULATIONS = st.builds(
     window=st.integers(1, 3),
 )
 
+CONTROLS = st.sampled_from(
+    [
+        Control(),
+        Control(mode="adaptive", k_max=4, tick_s=1.0),
+        Control(mode="adaptive", k_min=2, k_max=3, tick_s=0.1, workers={"rollout": 2}),
+        Control(mode="paper", k_max=4, tick_s=1.0, window_s=2.0),
+    ]
+)
+ACCOUNTS = st.sampled_from([{}, {}, {"reflect": 1}, {"repair": 1}])
+
 
 @st.composite
 def evolutions(draw: st.DrawFn) -> Bench:
@@ -268,6 +279,8 @@ def evolutions(draw: st.DrawFn) -> Bench:
         workers=draw(st.integers(1, 4)),
         queue=draw(st.integers(1, 3)),
         concurrency=draw(st.sampled_from([1, 4, 16])),
+        accounts=draw(ACCOUNTS),
+        control=draw(CONTROLS),
         delta_max=draw(st.integers(0, 3)),
         replicas=draw(st.sampled_from([1, 1, 2])),
         answer=rewriting(draw(st.sampled_from([0.0, 0.0, 0.2]))),

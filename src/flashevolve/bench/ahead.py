@@ -66,7 +66,7 @@ def lost_tokens(trace: Trace) -> dict[str, Any]:
     chosen as a parent on a promise that it did not keep.
     """
     lineage: dict[int, set[int]] = {}
-    spent: dict[int, int] = {}
+    spent: dict[int, float] = {}
     missed: set[int] = set()
     for record in trace.records:
         event = record.event
@@ -75,7 +75,7 @@ def lost_tokens(trace: Trace) -> dict[str, Any]:
         elif isinstance(event, ItemRepaired) and event.base is not None:
             lineage[event.ticket] = {event.base}
         elif isinstance(event, CallSettled):
-            spent[event.ticket] = spent.get(event.ticket, 0) + event.usage.tokens
+            spent[event.ticket] = spent.get(event.ticket, 0) + trace.spending.tokens(event)
         elif isinstance(event, PoolChanged) and event.missed is not None:
             missed.add(event.missed)
     candidates = trace.state.pool.candidates

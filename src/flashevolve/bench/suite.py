@@ -48,6 +48,8 @@ class Suite:
     report: Callable[[Sequence[Row], str], Report]
     """(rows, the command that made them) -> the report."""
     quick_seeds: int = 1
+    can_measure: bool = True
+    """Whether its jobs can also be run on a real endpoint."""
 
 
 def suite(name: str) -> Suite:

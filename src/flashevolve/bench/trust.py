@@ -1,7 +1,8 @@
-"""Trust: no report of ratios without what the prediction of Combee says about them.
+"""Trust: no report without what is known against its figures.
 
 The throughput suite predicts published figures that nothing was fitted to. Reports of other suites
-carry its warning, if the prediction was bad or was not made in their world.
+carry its warning, if the prediction was bad or was not made in their world. Rows that were made
+with different sources may differ for that alone.
 """
 
 from collections.abc import Sequence
@@ -17,11 +18,14 @@ PREDICTING = "throughput"
 
 
 def checked(report: Report, rows: Sequence[Row], rows_dir: Path | None) -> Report:
-    """Returns the report with a warning about its ratios, if they need one.
+    """Returns the report with warnings about its ratios and its rows' sources, if it needs any.
 
     `rows_dir` is where rows of earlier suites are kept; None = nowhere. Measured rows need no
     prediction, and the predicting suite has its own warning.
     """
+    mixed = code_warning(rows)
+    if mixed is not None:
+        report = replace(report, warnings=(mixed, *report.warnings))
     world = one_world(rows)
     if not world or report.suite == PREDICTING:
         return report
@@ -29,3 +33,14 @@ def checked(report: Report, rows: Sequence[Row], rows_dir: Path | None) -> Repor
     kept = read_rows(path) if path is not None and path.exists() else []
     warning = ratio_warning([row for row in kept if row.world == world])
     return report if warning is None else replace(report, warnings=(warning, *report.warnings))
+
+
+def code_warning(rows: Sequence[Row]) -> str | None:
+    """Returns what to say of rows that were made with several states of the sources; else None."""
+    codes = sorted({row.code or "unknown" for row in rows})
+    if len(codes) < 2:
+        return None
+    return (
+        f"WARNING: these rows were made with {len(codes)} states of the sources "
+        f"({', '.join(codes)}): differences between them may be the code's. Run the suite again."
+    )

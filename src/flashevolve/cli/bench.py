@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--rows", "rows_dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Keep raw rows here; what is there is not run again.",
+    help="Keep raw rows here; what is there, of the same sources, is not run again.",
 )  # fmt: skip
 @click.option(
     "--figures", "figures_dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -68,13 +69,20 @@ def command(
     if report_only and rows_dir is None:
         raise ConfigError("--report-only: expected --rows DIR beside it, found none. Add it")
     chosen = suite(name)
+    if model and not chosen.can_measure:
+        raise ConfigError(
+            f"--model: expected a suite that a real endpoint can answer, found {name}, whose runs "
+            "charge CPU to virtual time. Leave --model out"
+        )
+    _check_preset(preset)
+    _check_places(None if report_only else rows_dir, figures_dir, json_file)
     n = seeds or (chosen.quick_seeds if quick else chosen.seeds)
     asked = Options(seeds=n, quick=quick, preset=preset)
     # Seed by seed, so that what is stopped early has whole pairs of every comparison.
     jobs = sorted(chosen.jobs(asked), key=lambda job: job.seed)
     real = RealModel(name=model, base_url=base_url, run_root=run_root) if model else None
     again = _command(name, seeds, quick, preset)
-    kept = _kept(rows_dir, name, jobs)
+    kept = _kept(rows_dir, name, jobs, any_code=report_only)
     if report_only:
         rows = [kept[job.key] for job in jobs if job.key in kept]
         if not rows:
@@ -89,6 +97,44 @@ def command(
     _tell(report, rows, json_file, figures_dir)
 
 
+def _check_preset(preset: str | None) -> None:
+    from flashevolve.errors import ConfigError
+    from flashevolve.simulate.world import load_world
+
+    if preset is not None:
+        try:
+            load_world().preset(preset)
+        except ConfigError as error:
+            raise ConfigError(f"--preset: {error}") from error
+
+
+def _check_places(rows_dir: Path | None, figures_dir: Path | None, json_file: Path | None) -> None:
+    """Makes sure of what the end needs, so that no hour of runs ends in an error."""
+    from flashevolve.bench.stats import extra
+    from flashevolve.errors import ConfigError
+
+    extra("numpy")
+    if figures_dir is not None:
+        extra("matplotlib.pyplot")
+    folders = {"--rows": rows_dir, "--figures": figures_dir, "--json": json_file}
+    for option, path in folders.items():
+        if path is None:
+            continue
+        folder = path.parent if path is json_file else path
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # A file in it shows what no flag tells: a full or read-only disk.
+            with TemporaryFile(dir=folder):
+                pass
+            if path is json_file and path.exists():
+                path.open("a", encoding="utf-8").close()
+        except OSError as error:
+            raise ConfigError(
+                f"{option}: expected a place to write to, found {path}: {error.strerror}. "
+                "Name another one"
+            ) from error
+
+
 def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> str:
     parts = [f"flashevolve bench {name}"]
     parts += [f"--seeds {seeds}"] if seeds else []
@@ -97,14 +143,21 @@ def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> s
     return " ".join(parts)
 
 
-def _kept(rows_dir: Path | None, name: str, jobs: "Sequence[Job]") -> "dict[str, Row]":
-    """Returns the rows of the folder that belong to these jobs, by key."""
+def _kept(
+    rows_dir: Path | None, name: str, jobs: "Sequence[Job]", *, any_code: bool
+) -> "dict[str, Row]":
+    """Returns the rows of the folder that belong to these jobs, by key; the latest of each.
+
+    Unless `any_code`, only those that were made with the sources as they are now.
+    """
     from flashevolve.bench.cell import read_rows
+    from flashevolve.bench.code import code_digest
 
     if rows_dir is None or not (rows_dir / f"{name}.jsonl").exists():
         return {}
     wanted = {job.key for job in jobs}
-    return {r.key: r for r in read_rows(rows_dir / f"{name}.jsonl") if r.key in wanted}
+    found = [r for r in read_rows(rows_dir / f"{name}.jsonl") if r.key in wanted]
+    return {r.key: r for r in found if any_code or r.code == code_digest()}
 
 
 class _Progress:

@@ -1,6 +1,7 @@
 """`flashevolve show`: what happened in a run, folded from its events."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ def _admitted(
 ) -> list[dict[str, Any]]:
     assert progress.state is not None
     candidates = progress.state.pool.candidates.values()
+    marks = _marks_by_place(event.marks)
     return [
         {
             "t_s": t_s,
@@ -88,12 +90,24 @@ def _admitted(
             "score": candidate.mean if candidate.scores else None,
             "source": sources.get(event.ticket, ""),
             "ticket": event.ticket,
-            "marks": event.marks,
+            "marks": next(marks, []),
             "version": event.version,
         }
         for candidate in candidates
         if candidate.ticket == event.ticket
     ]
+
+
+def _marks_by_place(marks: Iterable[str]) -> Iterator[list[str]]:
+    """Yields the marks of each candidate of a transaction; see `Commit.marks`."""
+    found: list[str] = []
+    for mark in marks:
+        if mark == "admitted":
+            yield found
+            found = []
+        else:
+            found.append(mark)
+    yield found
 
 
 def _ends(ends: Counter[tuple[str, str]]) -> list[dict[str, Any]]:

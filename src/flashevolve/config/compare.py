@@ -37,6 +37,8 @@ ADDED_LATER: Mapping[tuple[str, ...], Any] = {
     ("speculation", "confirm"): "demote",
     ("speculation", "reorder"): "discriminative",
     ("speculation", "window"): 3,
+    ("gepa", "parents"): 1,
+    ("gepa", "proposals"): 1,
 }
 """Keys that a run of an older version did not record, each with the value that it had."""
 

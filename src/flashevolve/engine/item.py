@@ -121,4 +121,7 @@ class Commit:
     bumps: bool = True
     """False if the set of selectable artifacts stays the same."""
     marks: tuple[str, ...] = field(default=())
-    """Counters that this commit raises besides `admitted`, such as `front` and `best`."""
+    """Counters that this commit raises besides `admitted`, such as `front` and `best`.
+
+    One that admits several candidates raises `admitted` once more for each after the first: it
+    stands between the marks of one candidate and those of the next, in the order of insertion."""

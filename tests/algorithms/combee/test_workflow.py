@@ -226,14 +226,51 @@ def test_a_dynamic_batch_tries_each_size_alone_and_then_takes_the_one_chosen() -
     assert chosen > n_first, "a call takes as long however much it holds"
     # Padding may repeat examples, which count once.
     assert max(n for _, n in rest) == chosen
-    under_way: set[int] = set()
+    assert_trials_run_alone(run)
+
+
+def assert_trials_run_alone(run: Bench) -> None:
+    under_way: dict[int, str] = {}
+    n_trials = 0
     for record in run.store.records:
         match record.event:
             case ev.ItemSelected(ticket=ticket, source=source):
-                assert not (under_way and source == "trial"), "a trial runs alone"
-                under_way.add(ticket)
+                assert not (under_way and source == "trial"), "a trial starts beside nothing"
+                assert "trial" not in under_way.values(), "nothing starts beside a trial"
+                under_way[ticket] = source
+                n_trials += source == "trial"
             case ev.ItemEnded(ticket=ticket):
-                under_way.remove(ticket)
+                del under_way[ticket]
+    assert n_trials >= 2
+
+
+def test_nothing_starts_beside_the_last_try_of_a_trial_that_is_given_up() -> None:
+    slow_and_perfect: dict[str, Any] = {"agent": None, "perfect_score": 0.0}
+    config = Combee(batch="dynamic", batch_trials=(2, 4))
+    run = bench(config, latency_s=ten_seconds, budget={"metric_calls": 60}, **slow_and_perfect)
+    pool: Any = run.run().pool
+    assert pool.state["batch.tried"] == {"2": 3, "4": 3}
+    assert "mutate" in {source for source, _ in sizes_of(run)}
+    assert_trials_run_alone(run)
+
+
+def test_merges_wait_for_the_trials_and_admitted_trials_make_them_due() -> None:
+    config = Combee(
+        batch="dynamic", batch_trials=(2, 3, 4, 5), merge=True, merge_overlap_floor=1,
+        skip_perfect=False,
+    )  # fmt: skip
+    n_early = 0
+    for seed in range(6):
+        texts = Artifact({"text": "seed", "more": "seed"})
+        run = bench(config, latency_s=ten_seconds, seed=texts, run_seed=seed)
+        run.run()
+        assert_trials_run_alone(run)
+        order = [source for source, _ in sizes_of(run)]
+        if "merge" in order:
+            first_merge = order.index("merge")
+            n_early += "mutate" not in order[:first_merge]
+            assert "trial" in order[:first_merge]
+    assert n_early, "an admitted trial made it due"
 
 
 def test_a_trial_is_timed_without_waiting_in_queues_and_without_the_full_validation() -> None:
@@ -263,8 +300,10 @@ def test_a_trial_is_timed_without_waiting_in_queues_and_without_the_full_validat
 def test_a_trial_that_goes_on_early_counts_for_the_batch_that_it_began_with() -> None:
     step = CombeeStep(parents=(0,), examples=("t0", "t1"), trial=4, n_drawn=4)
     worked_s = {"rollout": 1.0, "propose": 2.0, "screen": 3.0}
-    assert timed(step, worked_s, {}) == (put("batch.timed", {"4": [4, 6.0]}),)
-    assert timed(step, {"rollout": 1.0}, {}) == ()
+    once = put("batch.tried", {"4": 1})
+    assert timed(step, worked_s, {}) == (once, put("batch.timed", {"4": [4, 6.0]}))
+    assert timed(step, {"rollout": 1.0}, {}) == (once,)
+    assert timed(CombeeStep(parents=(0,)), worked_s, {}) == ()
 
 
 def test_what_the_trials_showed_survives_a_resume() -> None:

@@ -43,6 +43,21 @@ def counting(prefix: str = "text") -> Any:
     return lambda messages: f"```\n{prefix} {next(n)}\n```"
 
 
+class Replies:
+    """What a model writes: `n_texts` texts in turn, others in each step; 0 = never one twice."""
+
+    def __init__(self, n_texts: int) -> None:
+        self.n_texts, self.n_steps, self.n_asked = n_texts, 0, 0
+
+    def next_step(self) -> None:
+        self.n_steps, self.n_asked = self.n_steps + 1, 0
+
+    def __call__(self, messages: Any) -> str:
+        text = self.n_asked % self.n_texts if self.n_texts else self.n_asked
+        self.n_asked += 1
+        return f"```\ntext {self.n_steps} {text}\n```"
+
+
 def toy(workflow: Any, rng: Random, answer: Any = None) -> FakeContext:
     """A context whose pool holds the seed, scored."""
     pool = workflow.new_pool()
@@ -92,15 +107,47 @@ def test_each_stage_is_done_for_all_tasks_before_the_next_begins() -> None:
     assert commit.text.count("its parent 0 scores") == 4
 
 
-def test_of_twins_in_one_step_the_first_stays() -> None:
-    workflow = workflow_of(GEPA(proposals=3, skip_perfect=False))
-    replies = iter(["```\nsame\n```", "```\nsame\n```", "```\nother\n```"])
-    ctx = toy(workflow, Random(0), answer=lambda messages: next(replies))
+def twins(train: Sequence[str], better_on: Sequence[str]) -> Any:
+    """Two tasks of one parent that propose the same text, better than it on some examples only."""
+    workflow = workflow_of(GEPA(proposals=2, skip_perfect=False), train)
+    ctx = toy(workflow, Random(0), answer=lambda messages: "```\nsame\n```")
+    ctx.score = lambda artifact, split, example: float(
+        artifact["system"] == "same" and (split == "val" or example in better_on)
+    )
     item, _ = started(workflow, ctx.pool, Random(1))
+    return workflow, ctx, item
+
+
+@pytest.mark.parametrize("lucky", [(0,), (1,), (0, 1)])
+def test_twins_are_screened_each_on_its_own_examples_and_admitted_once(
+    lucky: tuple[int, ...],
+) -> None:
+    _, _, drawn = twins(TRAIN, ())
+    lists = [step.examples for step in drawn.payload.steps]
+    assert not set(lists[0]) & set(lists[1])
+    workflow, ctx, item = twins(TRAIN, [e for place in lucky for e in lists[place]])
     proposed = run_stages(workflow, item, ctx, "rollout", "propose")
     assert isinstance(proposed, Item)
-    assert [s.child["system"] for s in proposed.payload.steps] == ["same", "other"]
+    assert [s.child["system"] for s in proposed.payload.steps] == ["same", "same"]
     assert proposed.payload.n_counted == 2
+    screened = run_stages(workflow, proposed, ctx, "screen", "screen")
+    assert isinstance(screened, Item)
+    assert [s.examples for s in screened.payload.steps] == [lists[lucky[0]]]
+    assert screened.payload.n_counted == 2
+    commit = workflow.commit(run_stages(workflow, screened, ctx, "evaluate"), ctx.pool)
+    assert isinstance(commit, Commit)
+    assert [op["artifact"]["system"] for op in commit.ops if op["op"] == "insert"] == ["same"]
+
+
+def test_twins_of_one_parent_and_minibatch_are_screened_once() -> None:
+    workflow, ctx, item = twins(TRAIN[:3], TRAIN[:3])
+    ctx.evaluations.clear()
+    proposed = run_stages(workflow, item, ctx, "rollout", "propose")
+    assert isinstance(proposed, Item)
+    assert len(proposed.payload.steps) == 1
+    screened = run_stages(workflow, proposed, ctx, "screen", "screen")
+    assert isinstance(screened, Item)
+    assert [e.artifact["system"] for e in ctx.evaluations] == ["seed", "seed", "same"]
 
 
 def test_a_task_that_ends_leaves_the_others_to_go_on() -> None:
@@ -191,7 +238,7 @@ def test_children_are_admitted_one_after_the_other_and_the_pool_itself_is_left_a
     assert (pool.dump(), dict(pool.fronts), dict(pool.tops)) == before
     assert "Candidate 1 scores 0.6" in commit.text
     assert "Candidate 3 scores 0.7" in commit.text
-    assert commit.marks.count("front") == commit.marks.count("best") == 2, "the last is behind"
+    assert commit.marks == ("front", "best", "admitted", "front", "best", "admitted")
 
 
 def test_a_patched_child_that_equals_another_of_its_step_is_admitted_once() -> None:
@@ -271,12 +318,20 @@ class Successive:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("parents", "proposals"), [(2, 2), (3, 1), (1, 4)])
 @pytest.mark.parametrize(
-    ("names", "skip"), [(["system"], True), (["answer", "plan", "search"], False)]
+    ("names", "skip", "n_texts"),
+    [
+        (["system"], True, 0),
+        (["system"], False, 2),
+        (["answer", "plan", "search"], False, 0),
+        (["answer", "plan", "search"], False, 1),
+    ],
 )
 def test_a_synchronous_run_is_gepas(
-    parents: int, proposals: int, seed: int, names: list[str], skip: bool
+    parents: int, proposals: int, seed: int, names: list[str], skip: bool, n_texts: int
 ) -> None:
     """Same tasks, order of evaluations, metric calls, gate and pool, iteration by iteration.
+
+    With few texts a step proposes some of them twice, from several parents and minibatches.
 
     Up to 8 candidates are compared, as gepa's sets are in ascending order only below that; 72
     examples never repeat within a run.
@@ -287,15 +342,16 @@ def test_a_synchronous_run_is_gepas(
 
     def enough(state: Any) -> bool:
         states[:] = [state]
+        replies.next_step()
         return len(state.program_candidates) > 8 - parents * proposals or state.i >= 4
 
-    answer, stream = counting(), Random(seed)
+    replies, stream = Replies(n_texts), Random(seed)
     result = gepa.optimize(
         seed_candidate=start,
         trainset=train,
         valset=list(VAL),
         adapter=adapter,
-        reflection_lm=lambda prompt: answer(()),
+        reflection_lm=replies,
         stop_callbacks=enough,
         logger=SimpleNamespace(log=lambda message: None),
         skip_perfect_score=skip,
@@ -307,8 +363,9 @@ def test_a_synchronous_run_is_gepas(
     config = GEPA(parents=parents, proposals=proposals, skip_perfect=skip)
     workflow = workflow_of(config, train, **start)
     rng = Random(seed)
-    ctx = toy(workflow, rng)
+    ctx = toy(workflow, rng, answer=(own := Replies(n_texts)))
     for _ in range(states[0].i + 1):
+        own.next_step()
         step(workflow, ctx.pool, ctx, rng)
     pool = ctx.pool
     assert [dict(c.artifact) for c in pool.candidates.values()] == result.candidates

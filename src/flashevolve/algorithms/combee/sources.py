@@ -2,7 +2,8 @@
 
 Invariants: trials run one at a time and are named state of the pool, so that a resumed run goes on
 with them; a size is tried up to `MAX_TRIES` times, until a step got as far as its screening and was
-not interrupted by a kill; no other mutation starts before the trials are over.
+not interrupted by a kill; a try counts when it has ended, so that neither mutation nor merge starts
+before the last one is over.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from flashevolve.algorithms.gepa.sources import MutateSource, Step
+from flashevolve.algorithms.gepa.sources import MergeSource, MutateSource, Step
 from flashevolve.algorithms.options import Options
 from flashevolve.engine.item import Selection
 from flashevolve.engine.workflow import Setup
@@ -19,7 +20,7 @@ from flashevolve.pools.pareto import Ops, ParetoPool, pareto, put
 from flashevolve.pools.pool import Pool
 
 TRIED, TIMED = "batch.tried", "batch.timed"
-"""Pool state: size -> trials started, and size -> [examples, seconds] of the trial that was timed;
+"""Pool state: size -> trials that ended, and size -> [examples, seconds] of the one that was timed;
 where padding repeats examples, a batch holds fewer. Keys are texts, as JSON wants them."""
 MAX_TRIES = 3
 TIMED_STAGES = ("rollout", "propose", "screen")
@@ -85,12 +86,9 @@ class TrialSource:
         pool = pareto(pool)
         if not pool.candidates or (size := self.batches.due(pool.state)) is None:
             return None
-        tried: dict[str, int] = pool.state.get(TRIED, {})
         found = mutation(self.config, self.setup, pool, size, rng)
-        ops = (*found.ops, put(TRIED, {**tried, str(size): tried.get(str(size), 0) + 1}))
         n_drawn = len(found.payload.examples)
-        step = replace(found.payload, trial=size, n_drawn=n_drawn)
-        return replace(found, payload=step, ops=ops)
+        return replace(found, payload=replace(found.payload, trial=size, n_drawn=n_drawn))
 
 
 @dataclass(frozen=True)
@@ -111,6 +109,24 @@ class BatchSource:
         return mutation(self.config, self.setup, pool, size, rng)
 
 
+@dataclass(frozen=True)
+class LaterMerges:
+    """Starts merges, too, only once the trials are over."""
+
+    merges: MergeSource
+    batches: Batches
+    name: str = "merge"
+
+    def cap(self, pool: Pool) -> int:
+        """Returns how many merges may still be admitted."""
+        return self.merges.cap(pool)
+
+    def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
+        """Returns a merge that is due."""
+        trying = self.batches.due(pareto(pool).state) is not None
+        return None if trying else self.merges.select(pool, rng)
+
+
 def mutation(
     config: Options, setup: Setup, pool: ParetoPool, size: int, rng: Random
 ) -> Selection[CombeeStep]:
@@ -120,8 +136,12 @@ def mutation(
 
 
 def timed(step: CombeeStep, worked_s: Mapping[str, float], state: Mapping[str, Any]) -> Ops:
-    """Returns what an ended trial adds to the pool's state; nothing if it was cut short."""
-    if not step.trial or not all(stage in worked_s for stage in TIMED_STAGES):
+    """Returns what an ended trial adds to the pool's state: a try, and its time if it has one."""
+    if not step.trial:
         return ()
+    size, tried = str(step.trial), state.get(TRIED, {})
+    ops: Ops = (put(TRIED, {**tried, size: tried.get(size, 0) + 1}),)
+    if not all(stage in worked_s for stage in TIMED_STAGES):
+        return ops
     seconds = sum(worked_s[stage] for stage in TIMED_STAGES)
-    return (put(TIMED, {**state.get(TIMED, {}), str(step.trial): [step.n_drawn, seconds]}),)
+    return (*ops, put(TIMED, {**state.get(TIMED, {}), size: [step.n_drawn, seconds]}))

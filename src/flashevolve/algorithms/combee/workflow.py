@@ -29,12 +29,13 @@ from flashevolve.algorithms.combee.groups import augmented_shuffle
 from flashevolve.algorithms.combee.sources import (
     BatchSource,
     CombeeStep,
+    LaterMerges,
     TrialSource,
     batches,
     timed,
 )
 from flashevolve.algorithms.gepa.prompts import reflect
-from flashevolve.algorithms.gepa.sources import Step
+from flashevolve.algorithms.gepa.sources import MergeSource, Step
 from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
 from flashevolve.algorithms.records import numbered, record
 from flashevolve.engine.item import Item
@@ -53,16 +54,23 @@ class CombeeWorkflow(GEPAWorkflow):
 
     def __init__(self, config: Combee, setup: Setup) -> None:
         self.combee = config
+        n_train = len(setup.train_ids)
+        largest = config.n_examples(n_train)
+        self.batches = batches(config.batch_trials, config.batch_tau_s, largest, n_train)
         super().__init__(config, setup)
+        if config.batch == "dynamic":
+            self.sources = tuple(
+                LaterMerges(s, self.batches) if isinstance(s, MergeSource) else s
+                for s in self.sources
+            )
 
     def mutations(self) -> tuple[Source[Step], ...]:
         """Returns the source of steps; where the batch is dynamic, that of trials before it."""
         if self.combee.batch != "dynamic":
             return super().mutations()
-        n_train = len(self.setup.train_ids)
-        largest = self.combee.n_examples(n_train)
-        sizes = batches(self.combee.batch_trials, self.combee.batch_tau_s, largest, n_train)
-        sources = (kind(self.combee, self.setup, sizes) for kind in (TrialSource, BatchSource))
+        sources = (
+            kind(self.combee, self.setup, self.batches) for kind in (TrialSource, BatchSource)
+        )
         return cast(tuple[Source[Step], ...], tuple(sources))
 
     def noted(self, examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from flashevolve.pools.pool import Pool
 from flashevolve.task import Split
 
 SEED_STARTED, MERGES_DUE, MERGES_ADMITTED = "seed.started", "merge.due", "merge.admitted"
+MUTATIONS = ("mutate", "trial")
+"""Names of the sources of mutations, those of algorithms included that build on this one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +146,6 @@ def admission(source: str, pool: ParetoPool, config: Options) -> Ops:
     """Returns what an admitted step changes: a merge is counted, a mutation makes one due."""
     if source == "merge":
         return (put(MERGES_ADMITTED, pool.state.get(MERGES_ADMITTED, 0) + 1),)
-    if source == "mutate" and config.merge and merges_left(pool, config):
+    if source in MUTATIONS and config.merge and merges_left(pool, config):
         return (put(MERGES_DUE, pool.state.get(MERGES_DUE, 0) + 1),)
     return ()

@@ -2,18 +2,20 @@
 
     tasks     <- P parents, each with N minibatches             (`PxNSource`)
     outcomes  <- every parent on its minibatches                (`rollout`)
-    children  <- one proposal per task, none twice              (`propose`)
-    go on with those that beat their parent                     (`screen`)
+    children  <- one proposal per task                          (`propose`)
+    go on with those that beat their parent, none twice         (`screen`)
     scores    <- all of them on the validation set              (`evaluate`)
     pool      <- pool + all of them, in one transaction         (`commit`)
 
 Each stage waits for its slowest request, as gepa's own does: under the sync schedule this is its
 parallel mode. What happens to one task is GEPA's workflow's; here is only what they have in common.
 Invariants: tasks keep their order; one that ends leaves the step, and the last to leave ends it; a
+text proposed twice is screened on each task's own examples against each one's own parent, so that
+the first proposal's bad luck does not decide for both, and of those that pass the first stays; a
 transaction admits children one after the other, so that each sees those before it.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -79,22 +81,14 @@ class PxNWorkflow(Workflow[Tasks]):
         return _joined(item, await _each(item, ctx, self.host.rollout))
 
     async def propose(self, item: Item[Tasks], ctx: StageContext) -> Item[Tasks] | End:
-        """Has every task's component rewritten; of twins the first stays."""
-        results = await _each(item, ctx, self.host.propose)
-        seen: set[str] = set()
-        for place, result in enumerate(results):
-            if isinstance(result, Item):
-                child = Artifact(result.payload.child or {})
-                if child.hash in seen:
-                    results[place] = TWIN
-                seen.add(child.hash)
-        return _joined(item, results)
+        """Has every task's component rewritten; what would be screened alike goes on once."""
+        return _joined(item, _untwinned(await _each(item, ctx, self.host.propose), _trial))
 
     async def screen(self, item: Item[Tasks], ctx: StageContext) -> Item[Tasks] | End:
-        """Lets every child pass that beats its parent."""
+        """Lets every child pass that beats its parent; of twins that pass the first stays."""
         results = await _each(item, ctx, self.host.screen)
         n_screened = sum(isinstance(r, Item) or r.outcome == "rejected" for r in results)
-        return _joined(item, results, n_screened)
+        return _joined(item, _untwinned(results, _text), n_screened)
 
     async def evaluate(self, item: Item[Tasks], ctx: StageContext) -> Item[Tasks] | End:
         """Scores every child on the whole validation set."""
@@ -119,12 +113,10 @@ class PxNWorkflow(Workflow[Tasks]):
                 scratch.apply(decided.ops, version=scratch.version)
         if not commits:
             return end or End("no-op", "no child is left")
-        # `admitted` counts transactions unless told otherwise; here each child is one.
-        more = ("admitted",) * (len(commits) - 1)
         return Commit(
             ops=tuple(op for commit in commits for op in commit.ops),
             text="\n\n".join(commit.text for commit in commits),
-            marks=(*more, *(mark for commit in commits for mark in commit.marks)),
+            marks=_marks_of(commits),
         )
 
     def artifact(self, item: Item[Tasks]) -> Artifact | None:
@@ -136,6 +128,12 @@ class PxNWorkflow(Workflow[Tasks]):
         first, *others = _items(item)
         patch = self.host.patched(first, base, artifact)
         return Tasks(steps=(patch, *(other.payload for other in others)))
+
+
+def _marks_of(commits: Sequence[Commit]) -> tuple[str, ...]:
+    """Returns all marks; `admitted`, which the transaction counts once, stands between children."""
+    first, *others = commits
+    return (*first.marks, *(mark for one in others for mark in ("admitted", *one.marks)))
 
 
 def _as(item: Item[Tasks], step: Step) -> Item[Step]:
@@ -154,6 +152,27 @@ async def _each(item: Item[Tasks], ctx: StageContext, run: Run) -> list[Result]:
         return await run(tasks[place], ctx)
 
     return list((await ctx.map(one, tasks)).values())
+
+
+def _text(step: Step) -> Hashable:
+    return Artifact(step.child or {}).hash
+
+
+def _trial(step: Step) -> Hashable:
+    return _text(step), step.parents, frozenset(step.examples)
+
+
+def _untwinned(results: Sequence[Result], key: Callable[[Step], Hashable]) -> list[Result]:
+    """Ends those that have the key of one before them."""
+    seen, kept = set[Hashable](), list[Result]()
+    for result in results:
+        if isinstance(result, Item):
+            found = key(result.payload)
+            kept.append(TWIN if found in seen else result)
+            seen.add(found)
+        else:
+            kept.append(result)
+    return kept
 
 
 def _joined(
