@@ -73,8 +73,8 @@ def check_counters(bench: Bench) -> None:
     state = RunState(ParetoPool(), {}, lambda payload: payload)
     for record in bench.store.records:
         state.apply(record)
-        n = state.counters
-        undecided = sum(state.pool.unconfirmed(ticket) is not None for ticket in state.in_flight)
+        n, pool = state.counters, pareto(state.pool)
+        undecided = sum(pool.unconfirmed(ticket) is not None for ticket in state.in_flight)
         assert n["speculated"] == n["confirmed"] + n["demoted"] + n["retracted"] + undecided
     statuses = [c.status for c in state.pool.candidates.values()]
     assert statuses.count("retracted") - n["retracted"] in range(undecided + 1)
