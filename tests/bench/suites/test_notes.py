@@ -66,8 +66,9 @@ def test_time_to_target_leaves_out_and_counts_seeds_without_progress() -> None:
         for row in evolved()
     ]
     told = evolution.report(made, "again")
-    (note,) = (n for t in told.tables for n in t.notes if "leave out" in n)
+    (note,) = (n for t in told.tables for n in t.notes if "target leave out" in n)
     assert note.startswith("Minutes to target leave out 1 of 2 seeds")
+    assert any("fronts leave out 2 of 2 seeds" in n for t in told.tables for n in t.notes)
     (target,) = (v for v in told.verdicts if v.what.startswith("minutes to target"))
     assert target.n == 1
 
