@@ -30,6 +30,7 @@ def test_staleness_says_what_is_built_into_the_reader_and_what_repairs_cost() ->
     assert "`history` changes no verdict" in told.warnings[0]
     (fates,) = (t for t in told.tables if t.title.endswith("what became of the steps"))
     assert cell(fates, "regenerate", "repair calls a run") == "7.0"
+    assert cell(told.tables[0], "reflective", "repair calls a run") == "7.0"
     real = [replace(row, simulated=False, world="") for row in made]
     assert staleness.report(real, "again").warnings == ()
 
