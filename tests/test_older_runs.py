@@ -15,7 +15,8 @@ from flashevolve.data.loaders import load_splits
 from flashevolve.launch import settings_from
 from flashevolve.prepare import prepare
 from flashevolve.rundir import read_records
-from tests.test_determinism import DATA, evolve, score
+from flashevolve.workloads.instructions import score
+from tests.test_determinism import DATA, evolve
 
 FIXED: dict[str, Any] = {"control": {"mode": "fixed"}}
 

@@ -266,11 +266,18 @@ def _controlled(control: dict[str, Any], **more: Any) -> Settings:
 
 def test_crossed_bounds_of_control_are_refused_by_name() -> None:
     check_control(_controlled({"k_min": 4, "k_max": 4}), ["a"])
-    crossed = r"^control\.k_min: expected at most k_max = 4, found 8\. Lower control\.k_min, or r"
+    crossed = (
+        r"^control\.k_min: expected at most control\.k_max = 4, found 8\. Lower control\.k_min"
+    )
     with pytest.raises(ConfigError, match=crossed):
         check_control(_controlled({"k_min": 8, "k_max": 4}), ["a"])
     with pytest.raises(ConfigError, match=r"expected at most limits\.workers = 2, found 3\."):
         check_control(_controlled({"k_min": 3}, limits={"workers": 2}), ["a"])
+    for key in ("in_flight", "concurrency"):
+        with pytest.raises(
+            ConfigError, match=rf"at most limits\.{key} = 2, .* raise limits\.{key}$"
+        ):
+            check_control(_controlled({"k_min": 3}, limits={key: 2}), ["a"])
 
 
 def test_workers_of_a_stage_that_is_not_there_are_refused_with_the_nearest() -> None:
@@ -288,7 +295,9 @@ def test_workers_of_a_stage_that_is_not_there_are_refused_with_the_nearest() -> 
 
 def test_workers_to_begin_with_lie_within_the_bounds_unless_they_are_fixed() -> None:
     outside = {"k_max": 4, "workers": {"a": 9}}
-    message = r"control\.workers\.a: expected 1 to 4, the bounds control\.k_min and k_max, found 9"
+    message = (
+        r"control\.workers\.a: expected 1 to 4, the bounds control\.k_min and control\.k_max, f"
+    )
     with pytest.raises(ConfigError, match=message):
         check_control(_controlled(outside), ["a"])
     check_control(_controlled({**outside, "mode": "fixed"}), ["a"])

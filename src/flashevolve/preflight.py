@@ -134,12 +134,16 @@ def check_minimum(budget: Budget, minimum: Minimum, replicas: int = 1) -> None:
 
 def check_control(settings: Settings, stages: Iterable[str]) -> None:
     """Refuses bounds that cross, and workers for stages that the algorithm does not have."""
-    control, most = settings.control, settings.limits.max_workers
-    k_max, of = (control.k_max, "k_max") if control.k_max else (most, "limits.workers")
+    control, limits = settings.control, settings.limits
+    k_max, of = limits.max_workers, "limits.concurrency"
+    if control.k_max:
+        k_max, of = control.k_max, "control.k_max"
+    elif limits.workers or limits.in_flight:
+        of = "limits.workers" if limits.workers else "limits.in_flight"
     if control.k_min > k_max:
         raise ConfigError(
             f"control.k_min: expected at most {of} = {k_max}, found {control.k_min}. "
-            f"Lower control.k_min, or raise {'control.k_max' if control.k_max else of}"
+            f"Lower control.k_min, or raise {of}"
         )
     known = [*stages, *([REPAIR] if settings.policy in ASKING else [])]
     for stage, workers in control.workers.items():

@@ -18,6 +18,7 @@ from flashevolve.data.metrics import score_function, workload_of, workload_run
 from flashevolve.data.splits import load_data
 from flashevolve.engine.engine import Options
 from flashevolve.engine.session import Plan, limits_of
+from flashevolve.engine.speculation import check_speculation
 from flashevolve.engine.usercode import LatencyOf, takes_context
 from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
@@ -126,11 +127,6 @@ class Prepared:
             return None
         return partial(self.world.latency_s, workload)
 
-    def _speculation(self) -> Speculation:
-        given = self.settings.speculation
-        perfect = self.settings.task.perfect_score
-        return Speculation(**given.model_dump(), perfect_score=perfect)
-
     def _options(self) -> Options:
         settings = self.settings
         limits = settings.limits
@@ -145,7 +141,7 @@ class Prepared:
             queue=1 if sync else limits.queue_items,
             control=Control() if sync else control_of(settings),
             staleness=staleness,
-            speculation=self._speculation(),
+            speculation=speculation_of(settings),
             rng_seed=settings.seed,
             deadline_s=settings.budget.seconds,
             grace_s=settings.budget.grace_s,
@@ -234,6 +230,7 @@ def prepare(
     )
     workflow = settings.options.workflow(setup)
     check_control(settings, [stage.name for stage in workflow.stages])
+    check_speculation(workflow, speculation_of(settings))
     world = _world(settings)
     _check(settings, splits, task, workflow, environ)
     prices = _prices(settings)
@@ -303,6 +300,12 @@ def control_of(settings: Settings) -> Control:
         k_max=given.k_max or settings.limits.max_workers,
         workers=given.workers,
     )
+
+
+def speculation_of(settings: Settings) -> Speculation:
+    """Returns how much of its results a stage waits for."""
+    given = settings.speculation.model_dump()
+    return Speculation(**given, perfect_score=settings.task.perfect_score)
 
 
 def all_models(settings: Settings) -> list[Model]:

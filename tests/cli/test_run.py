@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from flashevolve.algorithms.registry import ALGORITHMS
 from flashevolve.cli.main import invoke
 from flashevolve.rundir import open_run
 from tests.cli.made import CANARY, jsonl, project, reply, rows, simulated
@@ -234,3 +235,9 @@ def test_a_key_that_expires_before_the_test_split_stops_with_one_line_and_can_go
         expired = False
         assert invoke(["resume", str(tmp_path / "r"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["test_score"] is not None
+
+
+def test_the_help_lists_every_algorithm(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["run", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"What evolves it: {', '.join(ALGORITHMS)}, or module:Class." in shown

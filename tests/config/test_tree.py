@@ -49,6 +49,12 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     [
         ("20", 20),
         ("0.5", 0.5),
+        (".5", 0.5),
+        ("-.5e-3", -0.0005),
+        ("5.", 5.0),
+        (".", "."),
+        ("007", "007"),
+        ("5.x", "5.x"),
         ("true", True),
         ("[0.6, 0.2, 0.2]", [0.6, 0.2, 0.2]),
         ('{file = "prompt.md"}', {"file": "prompt.md"}),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from flashevolve.algorithms.registry import ALGORITHMS
 from flashevolve.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,7 +29,12 @@ class Shortcut(NamedTuple):
 
 
 SHORTCUTS = (
-    Shortcut("algorithm", "algorithm", "NAME", "What evolves it: gepa, or module:Class."),
+    Shortcut(
+        "algorithm",
+        "algorithm",
+        "NAME",
+        f"What evolves it: {', '.join(ALGORITHMS)}, or module:Class.",
+    ),
     Shortcut(
         "policy",
         "policy",

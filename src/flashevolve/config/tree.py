@@ -4,6 +4,7 @@ Overrides are what a file could say: a dotted key and a TOML literal. They go in
 that the same code checks both.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ Tree = dict[str, Any]
 
 FREE_FORM = ("artifact", "extra_body", "extra_headers")
 """Tables whose keys are the user's or the endpoint's: their spelling is kept."""
+
+_POINTED = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""Numbers that people write and TOML does not have: .5 and 5."""
 
 
 def load(path: str | Path) -> Tree:
@@ -79,7 +83,7 @@ def _literal(text: str) -> Any:
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        return text
+        return float(text) if _POINTED.fullmatch(text) else text
     # More than one key: the text held a line break and went on as TOML. It is text.
     return parsed["value"] if len(parsed) == 1 else text
 

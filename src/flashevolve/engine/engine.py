@@ -373,7 +373,9 @@ class Engine:
         release = visit.release
         assert release is not None
         assert release.tail is not None
-        if self._tasks.get(item.ticket) is asyncio.current_task() and isinstance(partial, Item):
+        mine = self._tasks.get(item.ticket) is asyncio.current_task()
+        # A tail that is over by now leaves nothing to guess.
+        if mine and isinstance(partial, Item) and not release.tail.done():
             self._speculator.insert(partial)
             self._wake.set()
         await release.tail

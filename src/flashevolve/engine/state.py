@@ -31,8 +31,8 @@ COUNTED: Mapping[ev.SpeculationStep, str] = {
     "confirmed": "confirmed",
     "demoted": "demoted",
 }
-"""The counter of each step of a speculative candidate. `retracted` is counted when its item ends: one
-that fell with its ancestor may still be confirmed by its own scores."""
+"""The counter of each step of a speculative candidate. `retracted` is counted when its item ends:
+one that fell with its ancestor may still be confirmed by its own scores."""
 
 
 class RunState:

@@ -27,6 +27,27 @@ def test_settings_out_of_range_are_refused_in_one_line(field: str, value: object
     assert "\n" not in str(refused.value)
 
 
+BATCH = 'a whole number above 0, or "dynamic"'
+TRIALS = "a list of whole numbers above 0, such as [5, 10]"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("batch", 0, BATCH), ("batch", "auto", BATCH), ("batch", 2.5, BATCH),
+        ("batch", True, BATCH),
+        ("batch_trials", 5, TRIALS), ("batch_trials", [0], TRIALS), ("batch_trials", [], TRIALS),
+    ],
+)  # fmt: skip
+def test_a_wrong_batch_is_told_under_the_key_that_was_written(
+    key: str, value: object, expected: str
+) -> None:
+    tree = {"algorithm": "combee", "combee": {key: value}}
+    with pytest.raises(ConfigError) as refused:
+        resolve(tree, overridden=[f"combee.{key}"])
+    assert str(refused.value) == f"--combee.{key}: expected {expected}, found {value!r}"
+
+
 def test_the_recorded_configuration_builds_the_same_algorithm() -> None:
     config = Combee(batch="dynamic", merge=True, reflect="{{current}} {{examples}}")
     adapter = TypeAdapter(Combee)

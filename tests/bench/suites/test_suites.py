@@ -2,6 +2,7 @@
 
 import pytest
 
+from flashevolve.bench.cell import Row
 from flashevolve.bench.execute import check, run_jobs
 from flashevolve.bench.suite import Options, suite
 
@@ -17,6 +18,7 @@ def test_all_arms_of_a_suite_can_run_and_are_told_apart(name: str) -> None:
     assert any(job.arm.name == "sync" for job in jobs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_quick_runs_in_seconds_and_reports(name: str) -> None:
     chosen = suite(name)
@@ -27,3 +29,23 @@ def test_quick_runs_in_seconds_and_reports(name: str) -> None:
     arms = {row.arm for row in rows}
     assert arms <= {line[0] for table in report.tables for line in table.rows}
     assert report.figures
+    assert [row.arm for row in rows if not occurred(name, row)] == []
+
+
+def occurred(name: str, row: Row) -> bool:
+    """Whether a row shows what its arm differs in, or does not claim to."""
+    figures = {key: value or 0.0 for key, value in row.figures.items()}
+    swept_more = figures["swept"] > 1 or row.arm.startswith(("Combee", "sync, minibatch"))
+    if name == "speculation":
+        return swept_more and (row.arm != "a=.5, demote" or figures["foretold"] > 0)
+    if name == "staleness":
+        repairs = row.arm in ("reflective", "regenerate", "no history", "sync, extra calls")
+        return swept_more and (not repairs or figures["repaired_share"] > 0)
+    return swept_more and (row.arm not in ("full", "default", "adaptive") or figures["front"] > 0)
+
+
+def test_quick_keeps_the_two_batches_of_combee_apart() -> None:
+    jobs = suite("evolution").jobs(Options(seeds=1, quick=True))
+    batches = [job for job in jobs if job.arm.name in ("Combee 10", "Combee 40")]
+    assert len(batches) == 2
+    assert all(job.cell.n_train >= 40 for job in batches)

@@ -77,11 +77,12 @@ def jobs(options: Options) -> list[Job]:
 
 def report(rows: Sequence[Row], command: str) -> Report:
     """Compares the arms with no speculation."""
+    horizon = " or ".join(dict.fromkeys(row.cell.rpartition(", ")[2] for row in rows))
     rows = with_equal(rows, SYNC.name)
     own = (SWEEPS, FRONT_PER_HOUR, TOKENS_PER_FRONT, IN_FLIGHT, TEST)
     relative = (TEST, *AREAS, SWEEPS, FRONT_PER_HOUR, TOKENS_PER_FRONT, AVAILABLE)
     arms = [a for a in arms_of(rows) if a not in (OFF, SYNC.name)]
-    findings = [finding(rows, a, OFF, TEST, "test points after ten minutes") for a in arms]
+    findings = [finding(rows, a, OFF, TEST, f"test points after {horizon}") for a in arms]
     pairs = (
         ("a=.5, demote", "a=.5, removal", "demotion against removal"),
         ("a=.25, demote", "a=.25, removal", "demotion against removal"),
