@@ -30,6 +30,7 @@ def test_staleness_says_what_is_built_into_the_reader_and_what_repairs_cost() ->
     assert "`history` changes no verdict" in told.warnings[0]
     (fates,) = (t for t in told.tables if t.title.endswith("what became of the steps"))
     assert cell(fates, "regenerate", "repair calls a run") == "7.0"
+    assert cell(told.tables[0], "reflective", "repair calls a run") == "7.0"
     real = [replace(row, simulated=False, world="") for row in made]
     assert staleness.report(real, "again").warnings == ()
 
@@ -66,8 +67,9 @@ def test_time_to_target_leaves_out_and_counts_seeds_without_progress() -> None:
         for row in evolved()
     ]
     told = evolution.report(made, "again")
-    (note,) = (n for t in told.tables for n in t.notes if "leave out" in n)
+    (note,) = (n for t in told.tables for n in t.notes if "target leave out" in n)
     assert note.startswith("Minutes to target leave out 1 of 2 seeds")
+    assert any("fronts leave out 2 of 2 seeds" in n for t in told.tables for n in t.notes)
     (target,) = (v for v in told.verdicts if v.what.startswith("minutes to target"))
     assert target.n == 1
 

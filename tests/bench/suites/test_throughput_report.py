@@ -149,3 +149,13 @@ def test_figures_have_a_point_for_each_arm_and_shape() -> None:
 def test_a_report_without_the_prediction_warns() -> None:
     (warning,) = report(some(4.0), "again").warnings
     assert "was not made in this world" in warning
+
+
+def test_a_target_without_anything_to_divide_by_says_so() -> None:
+    rows = [replace(r, figures={**r.figures, "swept": 0.0}) for r in some(4.0)]
+    found = [v for v in targets(rows, PRESET) if "sweeps/min" in v.what]
+    assert [(v.found, v.n, v.verdict) for v in found] == [("-", None, "no figure")] * 2
+    assert [v.verdict for v in targets(rows, PRESET) if "proposals/min" in v.what] == [
+        "floor met",
+        "aim met",
+    ]

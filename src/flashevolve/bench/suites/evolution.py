@@ -152,6 +152,11 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
             f"Minutes to target leave out {left_out} of {n} seeds, on which sync ended no better "
             "on test than its seed."
         )
+    bare = sum(row.arm == SYNC.name and not row.curves.get("fronts") for row in rows)
+    if bare:
+        lines.append(
+            f"Minutes to its fronts leave out {bare} of {n} seeds, on which sync improved none."
+        )
     most = _ceiling(rows, SYNC.name)
     if most is None:
         return tuple(lines)

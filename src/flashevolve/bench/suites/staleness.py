@@ -57,6 +57,7 @@ DUPLICATES = Column(key="duplicate_share", title="duplicates, %", digits=1, scal
 DEPTH = Column(key="depth_of_best", title="depth of best", digits=2)
 MEAN_DEPTH = Column(key="depth", title="mean depth", digits=2)
 GAP = Column(key="gap", title="gap", digits=2)
+REPAIR_CALLS = Column(key="repair_calls", title="repair calls a run", digits=1)
 FATES = (
     GAP,
     Column(key="stale_share", title="stale, %", digits=0, scale=100),
@@ -65,7 +66,7 @@ FATES = (
     DUPLICATES,
     DEPTH,
     MEAN_DEPTH,
-    Column(key="repair_calls", title="repair calls a run", digits=1),
+    REPAIR_CALLS,
 )
 BUILT_IN = (
     "WARNING: part of this is built into the simulated reader (docs/simulation.md). What repair "
@@ -106,7 +107,7 @@ def report(rows: Sequence[Row], command: str) -> Report:
         mine = with_equal([row for row in rows if row.group == group], SYNC.name)
         if not mine:
             continue
-        own = (TEST, GAP_TO_VAL, FRONT_PER_HOUR, TOKENS_PER_FRONT)
+        own = (TEST, GAP_TO_VAL, FRONT_PER_HOUR, TOKENS_PER_FRONT, REPAIR_CALLS)
         tables.append(values(f"At {group}", mine, own))
         relative = (TEST, *AREAS, GAP_TO_VAL, FRONT_PER_HOUR, TOKENS_PER_FRONT)
         tables.append(against(f"At {group}, paired with sync", mine, SYNC.name, relative))

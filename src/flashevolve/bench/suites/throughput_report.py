@@ -19,6 +19,7 @@ from flashevolve.bench.suites.common import SYNC
 from flashevolve.bench.targets import (
     AIM_OF_CEILING,
     FLOOR_OF_CEILING,
+    Bounds,
     against_batched,
     below_ceiling,
     judge,
@@ -111,7 +112,7 @@ def _rates(rows: Sequence[Row], preset: str) -> Table:
             cells.append(f"{100 / share.value:.2f} x" if share and share.value else "-")
             lines.append((shape, _c_of(mine), name, *cells))
     titles = ("shape", "C", "arm", *(c.title for c in columns), "ceiling")
-    note = "Equal work: arms of one shape ask for about as many output tokens per proposal."
+    note = "An arm that asks for fewer output tokens per proposal has less work to do for it."
     return Table(title=f"Rates, {preset}", columns=titles, rows=tuple(lines), notes=(note,))
 
 
@@ -207,10 +208,9 @@ def targets(rows: Sequence[Row], preset: str) -> list[Verdict]:
         found = speed(rows, preset, column, sync)
         shapes = dict.fromkeys(found.shapes, SYNC.name) if found is not None else {}
         ceiling = ceiling_of(rows, preset, shapes)
-        if found is not None and ceiling is not None:
-            words = f"{preset}, {column.title}: default against sync"
-            bounds = below_ceiling(*asked, ceiling)
-            made.append(_verdict(words, found, bounds, ceiling))
+        bounds = None if ceiling is None else below_ceiling(*asked, ceiling)
+        words = f"{preset}, {column.title}: default against sync"
+        made.append(_verdict(words, found, bounds, ceiling))
     for shape in SHAPES:
         share = own(_of(rows, preset, shape), DEFAULT_NAME, SHARE)
         if share is not None and share.value:
@@ -218,13 +218,17 @@ def targets(rows: Sequence[Row], preset: str) -> list[Verdict]:
     return [*made, *_against_best(rows, preset)]
 
 
-def _verdict(words: str, found: Mean, bounds: tuple[float, float], ceiling: float) -> Verdict:
+def _verdict(
+    words: str, found: Mean | None, bounds: Bounds | None, ceiling: float | None
+) -> Verdict:
+    if found is None or bounds is None:
+        return Verdict(what=words, floor="-", aim="-", found="-", verdict="no figure")
     return Verdict(
         what=f"{words}, geometric mean {found.words}",
         floor=f"at least {bounds[0]:.2f}",
         aim=f"{bounds[1]:.2f}",
         found=f"{shown(found.estimate, 2)} x",
-        ceiling=f"{ceiling:.2f} x",
+        ceiling="-" if ceiling is None else f"{ceiling:.2f} x",
         n=found.estimate.n,
         verdict=judge(found.estimate.value, *bounds),
     )
@@ -267,11 +271,10 @@ def _against_best(rows: Sequence[Row], preset: str) -> list[Verdict]:
         found = speed(rows, preset, column, best)
         kept = {shape: best[shape] for shape in found.shapes} if found is not None else {}
         room = ceiling_of(rows, preset, kept)
-        if found is not None and room is not None:
-            named = ", ".join(dict.fromkeys(kept.values()))
-            words = f"{preset}, {column.title}: default against the best of P x N and Combee"
-            bounds = against_batched(room)
-            made.append(_verdict(f"{words} ({named})", found, bounds, room))
+        words = f"{preset}, {column.title}: default against the best of P x N and Combee"
+        words += f" ({', '.join(dict.fromkeys(kept.values()))})" if kept else ""
+        bounds = None if room is None else against_batched(room)
+        made.append(_verdict(words, found, bounds, room))
     return made
 
 
