@@ -16,6 +16,7 @@ OF_WHOLE_RUNS = {
     "test_disk",
     "test_examples",
     "test_hostile",
+    "test_older_runs",
     "test_one_worker",
     "test_house",
     "test_kill",

@@ -1,6 +1,6 @@
 """What is checked once settings, data and code are at hand."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,13 @@ import pytest
 
 from flashevolve.config import Budget, Model, Price, resolve
 from flashevolve.data.loaders import load_splits
+from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.policies.control import Control
 from flashevolve.prepare import Prepared, prepare
 from flashevolve.simulate.world import WORLD_FILE, load_world
 from flashevolve.workloads.instructions import score as instructions
+from tests.fakes.workflows import Deltas
 
 FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 LOCAL = Model("local", base_url="http://127.0.0.1:1/v1", price=FREE)
@@ -146,3 +148,36 @@ def test_control_is_adaptive_within_the_limits_and_sync_has_none() -> None:
     sync = options(schedule="sync", control=table)
     assert (sync.control, sync.adapts) == (Control(), False)
     assert not options(limits={"in_flight": 1}).adapts
+
+
+@dataclass(frozen=True)
+class Believing:
+    """Settings of an algorithm whose sweep is believed early, over a pool that cannot do that."""
+
+    def workflow(self, setup: Setup) -> Workflow[Any]:
+        made = Deltas(setup)
+        made.stages = [replace(stage, release="sweep") for stage in made.stages]
+        return made
+
+
+def test_a_pool_that_cannot_speculate_is_refused_before_a_run_exists(tmp_path: Path) -> None:
+    tree = {
+        "artifact": {"text": "s"},
+        "model": LOCAL,
+        "budget": Budget(proposals=3),
+        "run": {"dir": str(tmp_path / "run")},
+    }
+
+    def made(**speculation: float) -> Prepared:
+        settings = resolve({**tree, "speculation": speculation})
+        return prepare(
+            settings.model_copy(update={"options": Believing()}),
+            splits=load_splits([{"input": "a"}], [{"input": "b"}]),
+            score=lambda example, output: 1.0,
+        )
+
+    assert made(evaluate=1.0).settings.speculation.evaluate == 1
+    expected = r"needs a pool that can speculate .*, found HeadPool\. Set speculation\.evaluate = 1"
+    with pytest.raises(ConfigError, match=expected):
+        made(evaluate=0.5)
+    assert not (tmp_path / "run").exists()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flashevolve._version import __version__
 from flashevolve.artifact import Artifact
 from flashevolve.config import Model, Settings, dump
+from flashevolve.config.compare import ADDED_LATER
 from flashevolve.data.fingerprint import fingerprint
 from flashevolve.data.imports import load_function
 from flashevolve.data.loaders import Splits, check_text
@@ -17,6 +18,7 @@ from flashevolve.data.metrics import score_function, workload_of, workload_run
 from flashevolve.data.splits import load_data
 from flashevolve.engine.engine import Options
 from flashevolve.engine.session import Plan, limits_of
+from flashevolve.engine.speculation import check_speculation
 from flashevolve.engine.usercode import LatencyOf, takes_context
 from flashevolve.engine.workflow import Setup, Workflow
 from flashevolve.errors import ConfigError
@@ -77,6 +79,17 @@ class Prepared:
         kept = {name: Price(**price) for name, price in recorded.items() if name not in own}
         return replace(self, prices={**self.prices, **kept})
 
+    def continuing(self, recorded: Mapping[str, Any]) -> "Prepared":
+        """Returns a copy that goes on as a run with the configuration `recorded` did.
+
+        A run from before there was a choice had fixed workers: unless one is made, it keeps them.
+        """
+        control = self.settings.control
+        if "control" in recorded or "mode" in control.model_fields_set:
+            return self
+        fixed = control.model_copy(update={"mode": ADDED_LATER["control", "mode"]})
+        return replace(self, settings=self.settings.model_copy(update={"control": fixed}))
+
     def plan(
         self, start: RunStarted, changes: Mapping[str, Any], reuse: Reuse | None = None
     ) -> Plan:
@@ -114,11 +127,6 @@ class Prepared:
             return None
         return partial(self.world.latency_s, workload)
 
-    def _speculation(self) -> Speculation:
-        given = self.settings.speculation
-        perfect = self.settings.task.perfect_score
-        return Speculation(**given.model_dump(), perfect_score=perfect)
-
     def _options(self) -> Options:
         settings = self.settings
         limits = settings.limits
@@ -133,7 +141,7 @@ class Prepared:
             queue=1 if sync else limits.queue_items,
             control=Control() if sync else control_of(settings),
             staleness=staleness,
-            speculation=self._speculation(),
+            speculation=speculation_of(settings),
             rng_seed=settings.seed,
             deadline_s=settings.budget.seconds,
             grace_s=settings.budget.grace_s,
@@ -224,6 +232,7 @@ def prepare(
     check_control(settings, [stage.name for stage in workflow.stages])
     for line in without_effect(settings):
         warnings.warn(line, stacklevel=2)
+    check_speculation(workflow, speculation_of(settings))
     world = _world(settings)
     _check(settings, splits, task, workflow, environ)
     prices = _prices(settings)
@@ -293,6 +302,12 @@ def control_of(settings: Settings) -> Control:
         k_max=given.k_max or settings.limits.max_workers,
         workers=given.workers,
     )
+
+
+def speculation_of(settings: Settings) -> Speculation:
+    """Returns how much of its results a stage waits for."""
+    given = settings.speculation.model_dump()
+    return Speculation(**given, perfect_score=settings.task.perfect_score)
 
 
 def all_models(settings: Settings) -> list[Model]:

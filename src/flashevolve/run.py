@@ -7,7 +7,7 @@ from any thread. No signal handler is installed and no logger configured.
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from flashevolve import rundir
 from flashevolve.artifact import Artifact
 from flashevolve.config import dump
+from flashevolve.config.compare import changed_tables
 from flashevolve.engine.log import Observer
 from flashevolve.engine.session import Session
 from flashevolve.engine.state import RunState
@@ -283,11 +284,12 @@ class Run:
             start = replace(prepared.start, run_id=self.dir.resolve().name)
             return start, RunState(prepared.workflow.new_pool(), prepared.limits, decode), {}
         start = rundir.first_event(writer, self.dir)
+        self.prepared = prepared = prepared.continuing(start.config)
         now = dump(prepared.settings)
         _check_world(str(self.dir), start, prepared.world)
         check_same_run(self.dir, start.config, now, start.data, prepared.start.data)
         state = rundir.fold(writer, start, prepared.limits, decode)
-        return start, state, _changed(start.config, now)
+        return start, state, changed_tables(start.config, now)
 
     def _report(self, state: RunState, wall_s: float) -> Result:
         result = result_of(state, self.dir, models_in_words(self.prepared.settings), wall_s)
@@ -345,8 +347,3 @@ def _virtual(main: Coroutine[Any, Any, None]) -> None:
     from flashevolve.simulate.loop import run_virtual
 
     run_virtual(main)
-
-
-def _changed(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the top-level tables that a resume changed, as they are now."""
-    return {key: value for key, value in now.items() if key != "run" and recorded.get(key) != value}

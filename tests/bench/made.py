@@ -41,6 +41,14 @@ def settle(number: int, ticket: int, tokens: int, latency_s: float) -> ev.CallSe
     )  # fmt: skip
 
 
+def orphan(number: int, ticket: int, tokens: int) -> ev.CallSettled:
+    """A call that was cut off, at the worst case that was reserved for it."""
+    usage = Usage(calls=1, tokens_in=0, tokens_out=tokens)
+    return ev.CallSettled(
+        call=number, ticket=ticket, status="orphaned", usage=usage, usage_known=False, reply=None,
+    )  # fmt: skip
+
+
 def admit(ticket: int, text: str, score: float, parents: tuple[int, ...], *marks: str) -> Any:
     op = insert(Artifact({"system": text}), parents=parents, scores={"v": score}, ticket=ticket)
     return ev.PoolChanged(

@@ -8,11 +8,13 @@ from flashevolve.bench.compare import (
     against,
     anytime,
     arms_of,
+    compared,
     finding,
     own,
     points,
     values,
     with_equal,
+    without_target,
 )
 from tests.bench.made import a_row
 
@@ -54,12 +56,50 @@ def test_a_quotient_of_means_counts_seeds_without_a_success() -> None:
     assert table.rows[0][1].startswith("2.00 [")
 
 
+def test_what_is_divided_by_a_handful_of_events_is_no_ratio() -> None:
+    rare = replace(RATE, events="n")
+    rows = [
+        made
+        for seed in range(5)
+        for made in (a_row("sync", seed, rate=1.0, n=1.0), a_row("full", seed, rate=4.0, n=2.0))
+    ]
+    assert against("t", rows, "sync", [rare]).rows == (("full", "-"),)
+    assert against("t", rows, "full", [rare]).rows == (("sync", "0.25 [0.25, 0.25] x"),)
+    per = replace(PER, per="n", key="rate", events="n")
+    assert own(rows, "sync", per) is None
+    assert own(rows, "full", per) is not None
+    assert compared(rows, "full", "sync", per) is None
+
+
+def test_a_divisor_that_few_seeds_have_gives_no_interval() -> None:
+    rows = [a_row("full", seed, rate=1.0) for seed in range(5)]
+    rows += [a_row("sync", seed, rate=float(seed == 0)) for seed in range(5)]
+    found = compared(rows, "full", "sync", RATE)
+    assert found is not None
+    assert found.value == pytest.approx(5.0)
+    assert (found.low, found.high) == (None, None)
+    found = compared(rows, "sync", "full", RATE)
+    assert found is not None
+    assert found.low == 0.0
+
+
+def test_seeds_on_which_the_baseline_learned_nothing_have_no_target() -> None:
+    rows = [a_row(arm, seed, test=0.5, seed_test=0.5 - seed / 10)
+            for seed in (0, 1) for arm in ("sync", "full")]  # fmt: skip
+    made = with_equal(rows, "sync")
+    assert [row.figures.get("target_min") for row in made] == [None, None, 5.0, 5.0]
+    assert without_target(rows, "sync") == (1, 2)
+
+
 def test_a_finding_tells_sign_size_interval_and_how_many_seeds() -> None:
     line = finding(rows(), "full", "sync", TEST, "test points")
     assert line == "full against sync, test points: +10.0 [+10.0, +10.0] (more; n=8)"
     few = [row for row in rows() if row.seed == 0]
     line = finding(few, "full", "sync", RATE, "rate")
-    assert line == "full against sync, rate: 2.00 x (too few seeds for an interval; n=1)"
+    assert (
+        line
+        == "full against sync, rate: 2.00 x (too few seeds, or too uneven, for an interval; n=1)"
+    )
     assert finding(few, "full", "sync", replace(RATE, key="none"), "") is None
 
 
@@ -82,6 +122,8 @@ def test_the_time_to_as_many_fronts_as_the_baselines_is_censored_too() -> None:
     rows = [replace(r, curves={**r.curves, "fronts": times[r.arm]}) for r in (sync, full, slow)]
     found = [row.figures["front_target_min"] for row in with_equal(rows, "sync")]
     assert found == [10.0, 2.0, 10.0]
+    reached = [row.figures["front_reached"] for row in with_equal(rows, "sync")]
+    assert reached == [1.0, 1.0, 0.0]
 
 
 def test_a_target_that_is_not_reached_is_censored() -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from flashevolve.bench import measure
 from flashevolve.events import DrainStarted
 from flashevolve.simulate.lengths import digest
-from tests.bench.made import a_trace, admit, call, count, end, gap, select, settle
+from tests.bench.made import a_trace, admit, call, count, end, gap, orphan, select, settle
 
 DEADLINE = DrainStarted(reason="deadline")
 
@@ -29,13 +30,39 @@ def test_work_is_counted_per_minute_and_all_tokens_count() -> None:
     assert found["minutes"] == 10.0
     assert (found["proposed"], found["proposed_per_min"]) == (2, 0.2)
     assert (found["front"], found["front_per_hour"]) == (1, 6.0)
-    assert (found["tokens"], found["tokens_per_front"]) == (400, 400)
+    assert (found["tokens"], found["calls"]) == (400, 2)
+    assert found["swept"] == 0  # the seed's is not counted
     assert found["metric_calls"] == 8
     assert found["tokens_out_per_s"] == pytest.approx(400 / 600)
 
 
-def test_without_a_front_there_are_no_tokens_per_front() -> None:
-    assert measure.work(a_trace([(60.0, DEADLINE)]))["tokens_per_front"] is None
+def test_sweeps_of_children_are_counted() -> None:
+    child = [select(4, (0,)), *count(4, "swept", 5), end(4, "rejected")]
+    timed = [*two_steps()[:-1], *((500.0, event) for event in child), (600.0, DEADLINE)]
+    assert measure.work(a_trace(timed))["swept_per_min"] == pytest.approx(0.1)
+
+
+def test_a_call_that_was_cut_off_counts_as_the_mean_of_those_served() -> None:
+    cut = [(590.0, call(3, 3)), (600.0, DEADLINE), (600.0, orphan(3, 3, 9000))]
+    trace = a_trace([*two_steps()[:-2], *cut])
+    found = measure.work(trace)
+    assert (found["tokens"], found["calls"]) == (600, 3)
+    assert found["tokens_out_per_s"] == pytest.approx(1.0)
+    assert measure.quality(trace)["curve"][-1][1] == 600
+
+
+def test_scoring_on_test_is_no_part_of_evolution() -> None:
+    scoring = replace(call(3, -1), stage="test")
+    after = [(700.0, scoring), (900.0, settle(3, -1, 5000, 200.0))]
+    found = measure.work(a_trace([*two_steps()[:-1], *after]))
+    assert (found["tokens"], found["calls"]) == (400, 2)
+    assert found["minutes"] == pytest.approx(400 / 60)
+
+
+def test_calls_of_the_repairing_model_are_counted_by_call_and_by_step() -> None:
+    told = replace(call(3, 2), stage="repair")
+    found = measure.fates(a_trace([*two_steps()[:-1], (500.0, told)]))
+    assert (found["repair_calls"], found["repairs"]) == (1, 0)
 
 
 def test_fronts_are_the_times_of_admissions_that_improved_one() -> None:
@@ -100,10 +127,6 @@ def test_time_to_a_target_is_censored_at_the_end() -> None:
 
 
 def test_requests_in_flight_are_averaged_over_equal_parts() -> None:
-    loads = measure.load(a_trace(two_steps()))["loads"]
-    assert len(loads) == measure.N_BINS
-    assert loads[3:6] == [1.0, 1.0, 1.0]  # 30 s to 60 s
-    assert loads[6] == 0.0
     found = measure.backend(a_trace(two_steps()))
     assert found["in_flight"] == pytest.approx((30 + 120) / 600)
     assert found["in_flight_share"] == pytest.approx(0.25 / 4)

@@ -63,6 +63,22 @@ def test_a_report_of_no_rows_is_refused(tmp_path: Path, capsys: Capture) -> None
     assert "expected rows of workers" in capsys.readouterr().err
 
 
+def test_rows_of_other_sources_are_made_again_but_can_be_reported(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    asked = ["bench", "scaling", "--quick", "--jobs", "1", "--rows", str(tmp_path)]
+    assert invoke(asked) == 0
+    path = tmp_path / "scaling.jsonl"
+    rows = [json.loads(line) | {"code": "old"} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    capsys.readouterr()
+    assert invoke([*asked, "--report-only"]) == 0
+    assert invoke(asked) == 0
+    assert f"{len(rows)} runs to make" in capsys.readouterr().err
+    assert invoke([*asked, "--report-only"]) == 0
+    assert "states of the sources" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("option", "place"), [("--json", "f/r.json"), ("--rows", "f/rows"), ("--figures", "f/g")]
 )

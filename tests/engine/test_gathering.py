@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flashevolve import events as ev
+from flashevolve.algorithms.gepa import GEPA
 from flashevolve.artifact import Artifact
 from flashevolve.engine.gathering import Gathering, batch_prompt, read_verdicts
 from flashevolve.engine.history import History, Told
@@ -86,7 +88,7 @@ def test_an_answer_without_verdicts_is_refused() -> None:
 class Desk:
     """Items at one gathering; each call waits until the test answers it."""
 
-    size: int = 3
+    size: int = 4
     alone: tuple[int, ...] = ()
     asked: list[tuple[int, str, str]] = field(default_factory=list)
     """Ticket, name and question of each call."""
@@ -174,15 +176,46 @@ def test_items_gather_while_a_call_is_under_way_and_share_the_next() -> None:
     asyncio.run(main())
 
 
-def test_a_call_shows_no_more_than_the_batch_allows() -> None:
+def test_a_full_batch_goes_beside_the_calls_under_way_and_an_incomplete_one_waits() -> None:
     async def main() -> None:
         desk = Desk(size=2)
-        tasks = await three_behind_one(desk)
-        assert desk.shown(1) == [2, 3]
+        tasks = [desk.begin(ticket) for ticket in (1, 2, 3, 4, 5, 6)]
+        await desk.settle()
+        assert [asked[0] for asked in desk.asked] == [1, 3, 5]
+        assert [desk.shown(call) for call in (1, 2)] == [[2, 3], [4, 5]]
         await desk.answer(1)
-        assert desk.asked[2][:2] == (4, "")
-        await desk.answer(2)
+        assert [task.done() for task in tasks] == [False, True, True, False, False, False]
+        assert len(desk.asked) == 3
+        await desk.answer(0)
+        assert desk.asked[3][:2] == (6, "")
+        for call in (2, 3):
+            await desk.answer(call)
         assert all(task.done() for task in tasks)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("failure", [Transient("down"), None], ids=["fails", "is cancelled"])
+def test_where_the_leader_of_a_full_batch_is_lost_those_that_wait_still_get_their_turn(
+    failure: LLMError | None,
+) -> None:
+    async def main() -> None:
+        desk = Desk(size=2)
+        tasks = [desk.begin(ticket) for ticket in (1, 2, 3, 4)]
+        await desk.settle()
+        if failure is None:
+            tasks[2].cancel()
+        else:
+            desk.open[1].set_exception(failure)
+        await desk.settle()
+        assert [asked[:2] for asked in desk.asked[2:]] == [(2, "")]
+        await desk.answer(2)
+        assert not tasks[3].done()
+        await desk.answer(0)
+        await desk.answer(3)
+        assert [tasks[i].result().verdict for i in (0, 1, 3)] == ["accept"] * 3
+        with pytest.raises((Transient, asyncio.CancelledError)):
+            await tasks[2]
 
     asyncio.run(main())
 
@@ -270,6 +303,42 @@ def test_whoever_was_here_when_a_process_died_is_asked_about_alone() -> None:
         assert all(task.done() for task in tasks)
 
     asyncio.run(main())
+
+
+def test_full_batches_do_not_make_the_items_of_a_run_wait_for_one_another() -> None:
+    def answer(request: Request, rng: Random) -> str | LLMError:
+        asked = request.messages[-1].text
+        about_stale = "Choose one verdict" in asked or "Stale text" in asked
+        return echo(request, rng) if about_stale else f"```\nnew {rng.randrange(10**9)}\n```"
+
+    def mean_repair_s(repair_batch: int) -> float:
+        bench = Bench(
+            lambda setup: GEPA(merge=False).workflow(setup),
+            policy="reflective",
+            repair_batch=repair_batch,
+            answer=answer,
+            latency_s=lambda rng: 5.0 * rng.lognormvariate(0, 0.5),
+            in_flight=48,
+            workers=48,
+            queue=96,
+            concurrency=96,
+            n_val=4,
+            max_output_tokens=1000,
+            deadline_s=150.0,
+            grace_s=60.0,
+        )
+        bench.run()
+        took_s: dict[int, float] = {}
+        for record in bench.store.records:
+            e = record.event
+            if isinstance(e, ev.StageTaken) and e.stage == "repair":
+                took_s[e.ticket] = -record.t_s
+            elif isinstance(e, ev.StageEnded) and e.stage == "repair":
+                took_s[e.ticket] += record.t_s
+        assert len(took_s) > 20
+        return fmean(took_s.values())
+
+    assert mean_repair_s(2) < 1.5 * mean_repair_s(1)
 
 
 # -- in a run ----------------------------------------------------------------------------------

@@ -108,6 +108,8 @@ CONTROLS = st.sampled_from(
     ]
 )
 
+ACCOUNTS = st.sampled_from([{}, {}, {"reflect": 1}, {"repair": 2}, {"task": 1, "repair": 1}])
+
 
 @st.composite
 def benches(draw: st.DrawFn) -> Bench:
@@ -129,6 +131,7 @@ def benches(draw: st.DrawFn) -> Bench:
         queue=draw(st.integers(1, 3)),
         control=draw(CONTROLS),
         concurrency=draw(st.sampled_from([1, 3, 8])),
+        accounts=draw(ACCOUNTS),
         answer=AnyModel(shape),
         latency_s=lambda rng: rng.lognormvariate(0, width),
         run_seed=draw(st.integers(0, 9)),
@@ -183,7 +186,7 @@ def check_promises(bench: Bench) -> None:
     assert len(ends) == 1
     reserved = [r for r in bench.store.records if r.event.kind == "call_reserved"]
     assert bench.model.n_requests <= len(reserved)
-    assert bench.model.peak <= bench.concurrency
+    assert bench.model.peak <= bench.concurrency + sum(bench.accounts.values())
     if isinstance(bench.agent, AnyAgent) and bench.n_test == 0:
         limit = bench.budget.get("metric_calls")
         assert limit is None or bench.agent.n_runs <= limit

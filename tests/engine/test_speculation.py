@@ -1,6 +1,7 @@
 """Candidates that are believed before their sweep is over, and what follows if that was wrong."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -10,15 +11,15 @@ from hypothesis import strategies as st
 
 from flashevolve import events as ev
 from flashevolve.algorithms.gepa import GEPA
-from flashevolve.algorithms.gepa.sources import Step
 from flashevolve.artifact import Artifact
-from flashevolve.engine.item import Item, Needs
+from flashevolve.engine.item import Needs
 from flashevolve.engine.state import RunState
-from flashevolve.engine.workflow import Stage, StageContext
+from flashevolve.engine.workflow import Stage
 from flashevolve.errors import ConfigError
 from flashevolve.llm.errors import LLMError, Transient
-from flashevolve.llm.messages import Request, user
+from flashevolve.llm.messages import Request
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import OFF, Speculation, n_first
 from flashevolve.policies.staleness import Policy
 from flashevolve.pools.pareto import ParetoPool, pareto
@@ -26,7 +27,7 @@ from flashevolve.store.codec import record_to_json
 from tests.engine.test_properties import SLOW, drive, run
 from tests.engine.test_resume import check_nothing_is_asked_twice, cut, state_that_matters
 from tests.fakes.audit import Audit
-from tests.fakes.planned import Planned, PlannedWorkflow, planned_bench
+from tests.fakes.planned import Planned, planned_bench
 from tests.fakes.runs import Bench
 from tests.fakes.workflows import Reduction
 
@@ -67,6 +68,18 @@ def bests(bench: Bench) -> list[float]:
     return found
 
 
+def check_counters(bench: Bench) -> None:
+    """At any time: each candidate that was believed was right, wrong, or is not decided yet."""
+    state = RunState(ParetoPool(), {}, lambda payload: payload)
+    for record in bench.store.records:
+        state.apply(record)
+        n, pool = state.counters, pareto(state.pool)
+        undecided = sum(pool.unconfirmed(ticket) is not None for ticket in state.in_flight)
+        assert n["speculated"] == n["confirmed"] + n["demoted"] + n["retracted"] + undecided
+    statuses = [c.status for c in state.pool.candidates.values()]
+    assert statuses.count("retracted") - n["retracted"] in range(undecided + 1)
+
+
 def check(bench: Bench, *, resumable: bool = False) -> None:
     """Every promise that the records alone can prove."""
     workflow = bench.fresh_workflow()
@@ -75,6 +88,7 @@ def check(bench: Bench, *, resumable: bool = False) -> None:
     book.check(bench.store.records)
     book.finished(resumable=resumable)
     assert bests(bench) == sorted(bests(bench))
+    check_counters(bench)
     check_nothing_is_asked_twice(bench)
 
 
@@ -156,258 +170,6 @@ def test_a_sweep_that_is_believed_costs_each_example_once() -> None:
     assert state.ledger.spent["metric_calls"] == 2 * 2 * 8
     assert state.ledger.reserved["metric_calls"] == 0
     assert len(bench.store.events(ev.OutcomeRecorded)) == 2 * 2 * 8
-
-
-# -- what was derived meanwhile ----------------------------------------------------------------
-
-
-def family(child: Sequence[float] = GOOD, **timing: Any) -> dict[str, Planned]:
-    """C is believed from second 2 to 10 and misses; D is derived from it meanwhile."""
-    return base() | {
-        "C": Planned(scores=BAD, parent="B", example_s=SLOW_TAIL),
-        "D": Planned(scores=child, parent="C", **timing),
-    }
-
-
-def verdicts(*said: str) -> Any:
-    """Answers the repairing model's questions in turn."""
-    rest = iter(said)
-    return lambda request, rng: next(rest)
-
-
-ACCEPT = '{"verdict": "accept", "reason": "good"}'
-PATCH = '{"verdict": "patch", "reason": "better", "components": {"text": "E"}}'
-
-
-def test_guarded_discards_at_the_gate_what_comes_from_a_missed_candidate() -> None:
-    bench = planned_bench(family(screen_s=20.0), policy="guarded", speculation=QUARTER)
-    bench.run()
-    reason = "tainted: candidate 1, which it comes from, missed"
-    assert ends(bench)["D"] == ("discarded", reason)
-    assert bench.store.events(ev.GapChecked)[-1].tainted
-    check(bench)
-
-
-def test_full_lets_the_full_validation_decide_but_does_not_believe_it_early() -> None:
-    bench = planned_bench(family(screen_s=20.0), policy="full", speculation=QUARTER)
-    state = bench.run()
-    assert changes(bench)[2:] == [(None, 4, True)]
-    assert state.pool.best() == state.pool.candidates[2]
-    check(bench)
-
-
-@pytest.mark.parametrize(("said", "parents"), [(ACCEPT, (1,)), (PATCH, (0,))])
-def test_reflective_repairs_it_onto_the_best_confirmed(said: str, parents: tuple[int, ...]) -> None:
-    plan = family(screen_s=20.0) | {"E": Planned(scores=GOOD, parent="nobody")}
-    bench = planned_bench(plan, policy="reflective", speculation=QUARTER, answer=verdicts(said))
-    state = bench.run()
-    assert [e.verdict for e in bench.store.events(ev.GapChecked)][2] == "repair"
-    assert state.pool.candidates[2].parents == parents
-    check(bench)
-
-
-def test_reflective_discards_what_was_repaired_before_its_parent_missed() -> None:
-    """X makes D stale, so that it is repaired; then it waits for a worker until C misses."""
-    plan = base() | {
-        "C": Planned(scores=BAD, parent="B", example_s=SLOW_TAIL),
-        "X": Planned(scores=B[::-1], parent="B", example_s=[2.5] * 8),
-        "Y": Planned(scores=B, parent="B", example_s=[30.0] * 8),
-        "D": Planned(scores=GOOD, parent="C", screen_s=3.0),
-    }
-    bench = planned_bench(
-        plan,
-        policy="reflective",
-        workers=2,
-        speculation=QUARTER,
-        answer=verdicts(ACCEPT),
-        latency_s=lambda rng: 1.0,
-    )
-    bench.run()
-    assert [e.verdict for e in bench.store.events(ev.ItemRepaired)] == ["accept"]
-    assert ends(bench)["D"] == ("discarded", "tainted: candidate 1, which it comes from, missed")
-    assert bench.store.events(ev.ItemRecalled) == []
-    check(bench)
-
-
-def queued(policy: Policy, **options: Any) -> Bench:
-    """D passes the gate and waits for the only worker, which C holds until it misses."""
-    return planned_bench(family(), policy=policy, workers=1, speculation=QUARTER, **options)
-
-
-def test_guarded_discards_what_waits_for_its_sweep_when_its_parent_misses() -> None:
-    bench = queued("guarded")
-    bench.run()
-    assert ends(bench)["D"][0] == "discarded"
-    assert ends(bench)["D"][1].startswith("tainted: candidate 1")
-    assert [e.ticket for e in bench.store.events(ev.StageTaken) if e.stage == "evaluate"] == [1, 2]
-    check(bench)
-
-
-def test_reflective_recalls_what_waits_for_its_sweep_and_lets_it_go_on_once_accepted() -> None:
-    bench = queued("reflective", answer=verdicts(ACCEPT))
-    bench.run()
-    (recalled,) = bench.store.events(ev.ItemRecalled)
-    assert (recalled.ticket, recalled.stage, recalled.to) == (3, "evaluate", "repair")
-    assert ends(bench)["D"] == ("committed", "")
-    stages = [e.stage for e in bench.store.events(ev.StageTaken) if e.ticket == 3]
-    assert stages == ["screen", "repair", "evaluate"]
-    check(bench)
-
-
-def test_full_takes_it_as_it_is() -> None:
-    bench = queued("full")
-    bench.run()
-    assert ends(bench)["D"] == ("committed", "")
-    assert bench.store.events(ev.ItemRecalled) == []
-    check(bench)
-
-
-def test_a_speculative_child_falls_with_its_parent_finishes_and_is_judged_by_all_scores() -> None:
-    slower = [1.0, 1.0, *[30.0] * 6]
-    plan = family([1.0] * 8, example_s=slower)
-    for policy in POLICIES:
-        for confirm, outcome in (("demote", "committed"), ("mean", "committed")):
-            speculation = Speculation(evaluate=0.25, reorder="none", confirm=confirm)  # type: ignore[arg-type]
-            bench = planned_bench(plan, policy=policy, speculation=speculation)
-            state = bench.run()
-            steps = [kind for kind, _, _ in changes(bench)]
-            assert steps[:2] == ["inserted", "inserted"]
-            assert steps[3] == "confirmed"
-            fallen = bench.store.events(ev.PoolChanged)[3]
-            assert {"op": "retract", "id": 2} in fallen.ops
-            assert fallen.tainted == [3]
-            assert ends(bench)["D"][0] == outcome
-            best = state.pool.best()
-            assert best is not None
-            assert best.artifact["text"] == "D"
-            check(bench)
-
-
-def test_a_confirmed_child_stays_when_its_parent_misses() -> None:
-    plan = family([1.0] * 8, example_s=[0.5] * 8)
-    literal = Speculation(evaluate=0.25, reorder="none", confirm="mean")
-    bench = planned_bench(plan, speculation=literal)
-    state = bench.run()
-    assert [c.status for c in state.pool.candidates.values()] == [
-        "confirmed",
-        "retracted",
-        "confirmed",
-    ]
-    check(bench)
-
-
-def test_a_step_that_is_cut_takes_its_speculative_candidate_with_it() -> None:
-    bench = planned_bench(family(), speculation=QUARTER, deadline_s=5.0, grace_s=1.0)
-    state = bench.run()
-    assert state.pool.candidates[1].status == "retracted"
-    cut_ones = [e.speculation for e in bench.store.events(ev.PoolChanged)]
-    assert cut_ones[-1] == "retracted"
-    assert ends(bench)["C"][0] == "dropped"
-    check(bench)
-
-
-def test_nothing_is_believed_once_the_run_drains() -> None:
-    plan = base() | {"C": Planned(scores=GOOD, parent="B", example_s=SLOW_TAIL)}
-    bench = planned_bench(plan, speculation=QUARTER, deadline_s=2.5, grace_s=60.0)
-    bench.run()
-    assert changes(bench) == [(None, 2, True)]
-
-
-# -- order -------------------------------------------------------------------------------------
-
-
-def order_of(bench: Bench, ticket: int) -> list[str]:
-    """Returns the examples of an item's sweep, in the order in which they were done."""
-    return [e.example for e in bench.store.events(ev.OutcomeRecorded) if e.ticket == ticket]
-
-
-def test_a_sweep_begins_with_what_earlier_sweeps_did_not_solve_each_time() -> None:
-    names = ["C", "D", "E", "F"]
-    scores = [1.0, 0.5, 0.0, 0.0]
-    plan: dict[str, Planned] = {"B": Planned(scores=scores)}
-    for before, name in zip(["B", *names], names, strict=False):
-        plan[name] = Planned(scores=scores, parent=before)
-    literal = Speculation(evaluate=0.5, reorder="literal", window=3)
-    bench = planned_bench(plan, speculation=literal, concurrency=1)
-    bench.run()
-    first = [order_of(bench, ticket)[0] for ticket in range(1, 6)]
-    assert first == ["val-0", "val-0", "val-0", "val-1", "val-1"]
-    assert [e.n_sweeps for e in bench.store.events(ev.StageTaken) if e.stage == "evaluate"] == [
-        0, 1, 2, 3, 4,
-    ]  # fmt: skip
-    for candidate in bench.folded().pool.candidates.values():
-        assert dict(candidate.scores) == {f"val-{i}": s for i, s in enumerate(scores)}
-
-
-def test_a_sweep_keeps_the_order_of_its_start_over_a_kill() -> None:
-    plan = base() | {
-        "C": Planned(scores=GOOD, parent="B", example_s=[5.0] * 8),
-        "D": Planned(scores=BAD, parent="B", example_s=[1.0] * 8),
-    }
-    speculation = Speculation(evaluate=0.25, reorder="discriminative")
-    whole = planned_bench(plan, speculation=speculation)
-    whole.run()
-    done = next(
-        i
-        for i, r in enumerate(whole.store.records, 1)
-        if isinstance(r.event, ev.ItemEnded) and r.event.ticket == 3
-    )
-    bench = planned_bench(plan, speculation=speculation)
-    bench.store = cut(whole, done)
-    bench.run()
-    seen = [e.n_sweeps for e in bench.store.events(ev.StageTaken) if e.ticket == 2]
-    assert [n for n in seen if n is not None] == [1, 1]
-    inserted = [e for e in bench.store.events(ev.PoolChanged) if e.speculation == "inserted"]
-    assert set(inserted[-1].ops[0]["scores"]) == {"val-0", "val-1"}
-    check(bench)
-
-
-# -- stages that ask models themselves -----------------------------------------------------------
-
-
-class Asking(PlannedWorkflow):
-    """Has a model score each example, in a map of the stage's own."""
-
-    def __init__(self, setup: Any) -> None:
-        plan = {n: Planned(scores=[0.0] * 8, parent=p) for n, p in (("B", None), ("C", "B"))}
-        super().__init__(plan, setup)
-        self.stages = (Stage(name="evaluate", run=self.judge, release="sweep"),)
-
-    gate = None
-
-    async def judge(self, item: Item[Step], ctx: StageContext) -> Item[Step]:
-        name = (item.payload.child or {})["text"]
-        await ctx.chat("judge", [user(f"{name}: what counts?")])
-
-        async def one(example: str, ctx: StageContext) -> float:
-            return float((await ctx.chat("judge", [user(f"{name}: score {example}")])).text)
-
-        scores = await ctx.map(one, self.setup.val_ids)
-        await ctx.chat("judge", [user(f"{name}: {len(scores)} scored")])
-        return item.with_payload(scores=scores)
-
-
-def judged(request: Request, rng: Random) -> str:
-    return "1" if request.messages[-1].text.startswith("C: score") else "0"
-
-
-def test_a_stage_that_asks_models_is_run_again_and_asks_nothing_again() -> None:
-    bench = Bench(Asking, n_val=8, speculation=QUARTER, answer=judged)
-    state = bench.run()
-    assert changes(bench) == [("inserted", 2, True), ("confirmed", 2, False)]
-    assert state.pool.candidates[1].mean == 1.0
-    asked = [e.request["messages"][-1]["content"] for e in bench.store.events(ev.CallReserved)]
-    texts = [a if isinstance(a, str) else a[0]["text"] for a in asked]
-    of_c = [text for text in texts if text.startswith("C: ")]
-    assert len(of_c) == len(set(of_c)) == 1 + 8 + 2
-    assert "C: 2 scored" in of_c
-    assert "C: 8 scored" in of_c
-    for n_records in bench.store.boundaries:
-        again = Bench(Asking, n_val=8, speculation=QUARTER, answer=judged)
-        again.store = cut(bench, n_records)
-        again.run()
-        assert changes(again) == changes(bench)
-        check_nothing_is_asked_twice(again)
 
 
 # -- switched off ------------------------------------------------------------------------------
@@ -494,6 +256,16 @@ SPECULATIONS = st.builds(
     window=st.integers(1, 3),
 )
 
+CONTROLS = st.sampled_from(
+    [
+        Control(),
+        Control(mode="adaptive", k_max=4, tick_s=1.0),
+        Control(mode="adaptive", k_min=2, k_max=3, tick_s=0.1, workers={"rollout": 2}),
+        Control(mode="paper", k_max=4, tick_s=1.0, window_s=2.0),
+    ]
+)
+ACCOUNTS = st.sampled_from([{}, {}, {"reflect": 1}, {"repair": 1}])
+
 
 @st.composite
 def evolutions(draw: st.DrawFn) -> Bench:
@@ -507,6 +279,8 @@ def evolutions(draw: st.DrawFn) -> Bench:
         workers=draw(st.integers(1, 4)),
         queue=draw(st.integers(1, 3)),
         concurrency=draw(st.sampled_from([1, 4, 16])),
+        accounts=draw(ACCOUNTS),
+        control=draw(CONTROLS),
         delta_max=draw(st.integers(0, 3)),
         replicas=draw(st.sampled_from([1, 1, 2])),
         answer=rewriting(draw(st.sampled_from([0.0, 0.0, 0.2]))),
@@ -645,7 +419,7 @@ def test_an_item_that_ends_first_cuts_its_tail_in_the_same_transaction() -> None
         place = int(example.id.split("-")[1])
         await ctx.chat("task", f"{artifact['text']} {example.id}")
         if example.id.startswith("train") and place % 2:
-            await __import__("asyncio").sleep(500.0)
+            await asyncio.sleep(500.0)
         return f"{artifact['text']} {example.id}"
 
     bench = evolving("full", Speculation(rollout=0.3), agent=agent, budget={"proposals": 8})

@@ -87,6 +87,8 @@ class Bench:
     queue: int = 2
     control: Control = field(default_factory=Control)
     concurrency: int = 8
+    accounts: Mapping[str, int] = field(default_factory=dict)
+    """Roles with an account of their own, and its concurrency."""
     answer: Callable[[Request, Random], str | LLMError] = echo
     latency_s: Callable[[Random], float] = field(default=lambda rng: rng.lognormvariate(0, 1))
     run_seed: int = 0
@@ -129,15 +131,17 @@ class Bench:
         def endpoints(
             report: Callable[[str, int, str], None],
         ) -> Mapping[str, Sequence[Endpoint]]:
-            limiter = Limiter("fake", self.concurrency, self.concurrency, report)
-            endpoint = Endpoint(
-                label="fake",
-                model=self.model,
-                limiter=limiter,
-                price=PRICE,
-                parameters={"max_output_tokens": self.max_output_tokens},
-            )
-            return {"": [endpoint]}
+            def endpoint(account: str, concurrency: int) -> Endpoint:
+                return Endpoint(
+                    label=account,
+                    model=self.model,
+                    limiter=Limiter(account, concurrency, concurrency, report),
+                    price=PRICE,
+                    parameters={"max_output_tokens": self.max_output_tokens},
+                )
+
+            own = {role: [endpoint(role, n)] for role, n in self.accounts.items()}
+            return {"": [endpoint("fake", self.concurrency)], **own}
 
         return Plan(
             workflow=workflow,

@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.policies.control import (
+    SIDE_ROUNDS,
     Control,
     Meter,
     Reallocation,
@@ -63,9 +64,9 @@ def test_nothing_is_decided_before_the_window_has_passed_and_every_stage_has_wri
     assert paper(BOUNDS, silent) == []
 
 
-def test_a_stage_that_asks_no_model_is_neither_judged_nor_part_of_the_median() -> None:
+def test_a_stage_of_the_engine_itself_is_neither_judged_nor_part_of_the_median() -> None:
     facts = [*stages([100, 100, 10], [4, 4, 4])]
-    other = StageFacts(name="repair", workers=4, n_written=1, asks=False, ever_wrote=False)
+    other = StageFacts(name="repair", workers=4, n_written=1, judged=False, ever_wrote=False)
     assert [r.stage for r in paper(BOUNDS, [*facts, other])] == ["s2"]
 
 
@@ -82,42 +83,67 @@ def test_the_window_is_open_at_its_start_and_closed_at_its_end() -> None:
     assert not meter.ever_wrote("b")
 
 
-def waiting(*queues: int, workers: int = 4) -> list[StageFacts]:
-    return [StageFacts(name=f"s{i}", workers=workers, n_waiting=n) for i, n in enumerate(queues)]
+def waiting(*queues: int, workers: int = 4, full: bool = False) -> list[StageFacts]:
+    account = frozenset({"a"})
+    return [
+        StageFacts(
+            name=f"s{i}",
+            workers=workers,
+            n_waiting=n,
+            accounts=account,
+            full=account if full else frozenset(),
+        )
+        for i, n in enumerate(queues)
+    ]
 
 
 ADAPTIVE = Control(mode="adaptive", k_min=1, k_max=16)
 
 
 def test_a_stage_that_overfeeds_loses_a_worker_while_the_backend_is_full() -> None:
-    (shrunk,) = adaptive(ADAPTIVE, waiting(0, 3), backend_full=True)
+    (shrunk,) = adaptive(ADAPTIVE, waiting(0, 3, full=True))
     reason = "3 items wait for 's1' and the backend is full"
     assert shrunk == Reallocation(stage="s0", workers=3, reason=reason)
 
 
 def test_a_stage_that_holds_others_up_gets_a_worker_while_requests_could_be_sent() -> None:
-    (grown,) = adaptive(ADAPTIVE, waiting(0, 3), backend_full=False)
+    (grown,) = adaptive(ADAPTIVE, waiting(0, 3))
     reason = "3 items wait for it and requests could be sent"
     assert grown == Reallocation(stage="s1", workers=5, reason=reason)
 
 
 def test_a_stage_loses_a_worker_if_what_follows_has_all_of_its_own_and_a_round_waits() -> None:
     facts = [*waiting(5, workers=4), StageFacts(name="s1", workers=16, n_waiting=17)]
-    (shrunk,) = adaptive(ADAPTIVE, facts, backend_full=False)
+    (shrunk,) = adaptive(ADAPTIVE, facts)
     reason = "17 items wait for 's1', which has all 16 workers"
     assert shrunk == Reallocation(stage="s0", workers=3, reason=reason)
     few = [facts[0], StageFacts(name="s1", workers=16, n_waiting=16)]
-    assert [r.workers for r in adaptive(ADAPTIVE, few, backend_full=False)] == [5]
+    assert [r.workers for r in adaptive(ADAPTIVE, few)] == [5]
+
+
+def test_a_full_account_slows_those_that_ask_it_and_nobody_else() -> None:
+    side, main = frozenset({"side"}), frozenset({"main"})
+    facts = [
+        StageFacts(name="s0", workers=4, accounts=side),
+        StageFacts(name="s1", workers=4, n_waiting=2, accounts=main),
+        StageFacts(name="s2", workers=4, n_waiting=3, accounts=side, full=side),
+    ]
+    assert [(r.stage, r.workers) for r in adaptive(ADAPTIVE, facts)] == [("s0", 3), ("s1", 5)]
 
 
 def test_without_queues_nothing_changes() -> None:
     for full in (True, False):
-        assert adaptive(ADAPTIVE, waiting(0, 0, 0), backend_full=full) == []
+        assert adaptive(ADAPTIVE, waiting(0, 0, 0, full=full)) == []
 
 
 def test_a_step_begins_only_while_a_slot_is_left_for_it() -> None:
     assert may_begin(n_requests=63, limit=64)
     assert not may_begin(n_requests=64, limit=64)
+
+
+def test_a_side_account_may_have_a_queue_of_a_few_rounds() -> None:
+    assert may_begin(n_requests=2 * (1 + SIDE_ROUNDS) - 1, limit=2, side=True)
+    assert not may_begin(n_requests=2 * (1 + SIDE_ROUNDS), limit=2, side=True)
 
 
 COUNTS = st.lists(
@@ -131,11 +157,19 @@ def test_whatever_the_rates_a_count_moves_by_one_towards_or_within_its_bounds(
     facts: list[tuple[int, int, int]], k_min: int, more: int, rule: bool, full: bool
 ) -> None:
     control = Control(mode="paper", k_min=k_min, k_max=k_min + more)
+    account = frozenset({"a"})
     before = [
-        StageFacts(name=f"s{i}", workers=control.bounded(k), n_written=n, n_waiting=w)
+        StageFacts(
+            name=f"s{i}",
+            workers=control.bounded(k),
+            n_written=n,
+            n_waiting=w,
+            accounts=account,
+            full=account if full else frozenset(),
+        )
         for i, (n, k, w) in enumerate(facts)
     ]
-    decided = paper(control, before) if rule else adaptive(control, before, backend_full=full)
+    decided = paper(control, before) if rule else adaptive(control, before)
     workers = {stage.name: stage.workers for stage in before}
     assert len({r.stage for r in decided}) == len(decided)
     for change in decided:

@@ -66,7 +66,7 @@ def lost_tokens(trace: Trace) -> dict[str, Any]:
     chosen as a parent on a promise that it did not keep.
     """
     lineage: dict[int, set[int]] = {}
-    spent: dict[int, int] = {}
+    spent: dict[int, float] = {}
     missed: set[int] = set()
     for record in trace.records:
         event = record.event
@@ -75,14 +75,14 @@ def lost_tokens(trace: Trace) -> dict[str, Any]:
         elif isinstance(event, ItemRepaired) and event.base is not None:
             lineage[event.ticket] = {event.base}
         elif isinstance(event, CallSettled):
-            spent[event.ticket] = spent.get(event.ticket, 0) + event.usage.tokens
+            spent[event.ticket] = spent.get(event.ticket, 0) + trace.spending.tokens(event)
         elif isinstance(event, PoolChanged) and event.missed is not None:
             missed.add(event.missed)
     candidates = trace.state.pool.candidates
     gone = {n for n, c in candidates.items() if c.status == "retracted"}
     total = sum(spent.values())
     shares = {}
-    for name, roots in (("lost_token_share", gone), ("missed_token_share", missed)):
+    for name, roots in (("lost_token_share", gone), ("missed_token_share", missed | gone)):
         below = _below(candidates, roots)
         lost = sum(n for ticket, n in spent.items() if lineage.get(ticket, set()) & below)
         shares[name] = lost / total if total else None

@@ -1,8 +1,8 @@
 """How many requests in flight a simulated backend gains from.
 
-The rule is the limiter's: a backend gains from C as long as a tenth more of it brings at least 5 %
-more throughput. It is asked of independent calls that are all as long as a shape's are on average,
-so that neither an engine, nor an algorithm, nor the longest call has a say in it.
+A backend gains from C as long as a tenth more of it brings at least 5 % more throughput. This is
+asked of independent calls that are all as long as a shape's are on average, so that neither an
+engine, nor an algorithm, nor the longest call has a say in it.
 """
 
 from math import log

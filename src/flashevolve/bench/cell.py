@@ -101,6 +101,8 @@ class Row:
     """Processor time of the run, all told."""
     figures: Mapping[str, float | None]
     curves: Mapping[str, list[Any]] = field(default_factory=dict)
+    code: str = ""
+    """A digest of the package's sources; empty in rows that are older than it."""
 
     def to_json(self) -> str:
         """Returns the row as one line."""

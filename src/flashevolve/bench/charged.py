@@ -19,7 +19,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from flashevolve.artifact import Artifact
+from flashevolve.bench.served import SERVED
+from flashevolve.bench.trace import Best
 from flashevolve.engine.session import Session
 from flashevolve.engine.state import RunState
 from flashevolve.events import (
@@ -41,18 +42,6 @@ from flashevolve.store.writer import StoreWriter
 
 READ_AT_ONCE = 500
 """Events that wait to be looked at: enough to make the reading of clocks cheap."""
-
-SERVED = ("ok", "truncated", "refused", "empty")
-"""Whatever became of the answer, the server wrote it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Best:
-    """A candidate became the best confirmed one."""
-
-    t_s: float
-    artifact: Artifact
-    val: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,6 +18,8 @@ N_POINTS = 60
 
 
 RATIO_DIGITS = 2
+LEAST_EVENTS = 10
+"""A ratio whose divisor rests on fewer events says nothing: one more would change it by a tenth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,8 @@ class Column:
     per: str | None = None
     """Another figure that it is divided by: the mean over seeds of the one by that of the other, so
     that a seed on which the divisor is 0 counts too."""
+    events: str | None = None
+    """The figure that counts what a rate counts; a ratio by fewer than `LEAST_EVENTS` is none."""
     title: str
     digits: int = 2
     against: Literal["difference", "ratio"] = "difference"
@@ -59,10 +63,19 @@ def shown(estimate: stats.Estimate | None, digits: int, *, sign: bool = False) -
     return f"{text} [{estimate.low:{form}}, {estimate.high:{form}}]"
 
 
+def enough(rows: Sequence[Row], arm: str, column: Column) -> bool:
+    """Returns whether an arm's figure rests on events enough to divide by it."""
+    if column.events is None:
+        return True
+    return sum(by_seed(rows, arm, column.events).values()) >= LEAST_EVENTS
+
+
 def own(rows: Sequence[Row], arm: str, column: Column) -> stats.Estimate | None:
-    """Returns an arm's figure over its seeds."""
+    """Returns an arm's figure over its seeds; None if what it is divided by is too rare."""
     found = by_seed(rows, arm, column.key, column.scale)
     if column.per is not None:
+        if not enough(rows, arm, column):
+            return None
         return stats.product([(found, 1.0), (by_seed(rows, arm, column.per), -1.0)])
     return stats.mean(list(found.values())) if found else None
 
@@ -80,7 +93,13 @@ def values(title: str, rows: Sequence[Row], columns: Sequence[Column]) -> Table:
 
 
 def compared(rows: Sequence[Row], arm: str, baseline: str, column: Column) -> stats.Estimate | None:
-    """Returns an arm's figure against the baseline's: paired difference, or ratio."""
+    """Returns an arm's figure against the baseline's: paired difference, or ratio.
+
+    None if a figure that is divided by rests on too few events.
+    """
+    divided = (arm, baseline) if column.per is not None else (baseline,)
+    if column.against == "ratio" and not all(enough(rows, name, column) for name in divided):
+        return None
     ours = by_seed(rows, arm, column.key, column.scale)
     theirs = by_seed(rows, baseline, column.key, column.scale)
     if column.per is not None:
@@ -123,7 +142,7 @@ def finding(rows: Sequence[Row], arm: str, baseline: str, column: Column, words:
     side = found.side(neutral)
     verdict = {1: "more", -1: "less", 0: f"undecided: the interval holds {neutral:.0f}"}
     if found.low is None:
-        verdict[0] = "too few seeds for an interval"
+        verdict[0] = "too few seeds, or too uneven, for an interval"
     about = f"{verdict[side]}; n={found.n}"
     return f"{arm} against {baseline}, {words}: {told(found, column)} ({about})"
 
@@ -137,8 +156,9 @@ def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
     `area_time`, `area_tokens`, `area_metric calls`: the anytime test curve's mean up to what the
     thriftiest arm of that seed spent. `test_at_...`: the curve's value there. `target_min`: minutes
     until the test score reached what the baseline had at its end, and `reached`, 0 where the curve
-    ended before: then the minutes are a lower bound. `front_target_min`: minutes until as many
-    admissions had improved a front as the baseline's had at its end, or to the end.
+    ended before: then the minutes are a lower bound. A seed on which the baseline ended no better
+    than it began has no target. `front_target_min`: minutes until as many admissions had improved a
+    front as the baseline's had at its end, or to the end, and `front_reached`.
     """
     by: dict[int, list[Row]] = {}
     for row in rows:
@@ -150,7 +170,7 @@ def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
             for name, axis in X_AXES.items()
         }
         base = next((row for row in together if row.arm == baseline), None)
-        target = base.figures.get("test") if base is not None else None
+        target = target_of(base) if base is not None else None
         n_fronts = len(base.curves.get("fronts", ())) if base is not None else 0
         for row in together:
             curve, extra = row.curves["curve"], dict(row.figures)
@@ -161,10 +181,24 @@ def with_equal(rows: Sequence[Row], baseline: str) -> list[Row]:
                 seconds, reached = time_to(curve, target)
                 extra |= {"target_min": seconds / 60, "reached": float(reached)}
             if n_fronts:
-                times = [*row.curves.get("fronts", ()), *[curve[-1][0]] * n_fronts]
+                own_fronts = row.curves.get("fronts", ())
+                times = [*own_fronts, *[curve[-1][0]] * n_fronts]
                 extra["front_target_min"] = times[n_fronts - 1] / 60
+                extra["front_reached"] = float(len(own_fronts) >= n_fronts)
             made[row.key] = replace(row, figures=extra)
     return [made[row.key] for row in rows]
+
+
+def target_of(base: Row) -> float | None:
+    """Returns the test score to be reached; None where the baseline did not improve on its seed."""
+    end, began = base.figures.get("test"), base.figures.get("seed_test")
+    return None if end is None or (began is not None and end <= began) else end
+
+
+def without_target(rows: Sequence[Row], baseline: str) -> tuple[int, int]:
+    """Returns on how many seeds the baseline gave no target, and how many it ran on."""
+    found = [target_of(row) for row in rows if row.arm == baseline]
+    return sum(target is None for target in found), len(found)
 
 
 def anytime(name: str, title: str, rows: Sequence[Row], axis: str = "time") -> Figure:

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 from flashevolve._version import __version__
 from flashevolve.artifact import Artifact
 from flashevolve.bench.cell import Cell, Job, Row, one_world, rounded
+from flashevolve.bench.code import code_digest
 from flashevolve.bench.memory import MemoryLog
 from flashevolve.bench.tasks import TaskParts, task_parts
 from flashevolve.bench.trace import ScoreOnTest, Trace, trace_of
@@ -193,6 +194,7 @@ def _row(trace: Trace, began_s: float, *, world: str, model: str, simulated: boo
         cpu_s=round(time.process_time() - began_s, 3),
         figures=figures,
         curves=curves,
+        code=code_digest(),
     )
 
 

@@ -11,6 +11,8 @@ COLOURS = (
     "#6e7b2c", "#444c9e", "#9a9a9a", "#000000",
 )  # fmt: skip
 """Grey first: the baseline is the first line."""
+APART = 0.08
+"""Between points of different lines at one place of a figure of points."""
 SIZE_INCHES = (7.2, 3.6)
 
 
@@ -38,12 +40,19 @@ def _written(figure: Figure, folder: Path, endings: tuple[str, ...]) -> list[Pat
 
 
 def _draw(figure: Figure, axes: Any) -> None:
+    several = len(figure.lines) > 1
     for i, line in enumerate(figure.lines):
         colour = COLOURS[i % len(COLOURS)]
         if figure.kind == "point":
             below = [y - low for y, low in zip(line.y, line.low, strict=True)]
             above = [high - y for y, high in zip(line.y, line.high, strict=True)]
-            axes.errorbar(line.x, line.y, yerr=[below, above], fmt="o", color=COLOURS[1], capsize=3)
+            # Side by side, since points of several lines at one place would hide each other.
+            shift = (i - (len(figure.lines) - 1) / 2) * APART
+            places = [x + shift for x in line.x]
+            axes.errorbar(
+                places, line.y, yerr=[below, above], fmt="o", capsize=3, label=line.label,
+                color=colour if several else COLOURS[1],
+            )  # fmt: skip
             continue
         where = {"drawstyle": "steps-post"} if figure.kind == "step" else {}
         axes.plot(line.x, line.y, label=line.label, color=colour, linewidth=1.5, **where)
@@ -51,8 +60,11 @@ def _draw(figure: Figure, axes: Any) -> None:
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.08, linewidth=0)
     if figure.kind == "point":
         axes.set_xticks(range(len(figure.ticks)), figure.ticks, rotation=20, ha="right")
-        axes.set_ylim(bottom=min(0, *axes.get_ylim()))
-    else:
+        if not figure.log:
+            axes.set_ylim(bottom=min(0, *axes.get_ylim()))
+    if figure.log:
+        axes.set_yscale("log")
+    if figure.kind != "point" or several:
         axes.legend(fontsize=8, frameon=False)
     axes.set_title(figure.title, fontsize=10)
     axes.set_xlabel(figure.x)

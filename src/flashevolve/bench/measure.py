@@ -1,11 +1,11 @@
 """Measures: figures and curves of one run, from its trace alone.
 
 Counts are those of the events, up to the end of evolution. Rates are per minute of that time. Every
-token of every call counts, whatever it was for and whether its step came to anything. A figure that
-a run cannot give is None.
+token of every call of evolution counts, whatever it was for and whether its step came to anything.
+Sweeps are those of children: the seed's, which every arm makes alike, is not among them. A figure
+that a run cannot give is None.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
 from statistics import fmean
@@ -14,37 +14,55 @@ from typing import Any
 from flashevolve.artifact import Artifact
 from flashevolve.bench.trace import Trace
 from flashevolve.candidate import Candidate
+from flashevolve.engine.graph import REPAIR
 from flashevolve.events import (
     CallReserved,
     CallSettled,
     GapChecked,
     ItemRepaired,
+    ItemSelected,
     PoolChanged,
+    StageEnded,
 )
 
-COUNTED = ("proposed", "screened", "swept", "admitted", "front", "best")
+COUNTED = ("proposed", "swept", "admitted", "front")
 MINIBATCH = 3
 N_MINIBATCHES = 2000
 """Minibatches that the null child's rate is a mean over."""
-N_BINS = 60
-"""Parts of a run over which requests in flight are averaged."""
 
 # -- how much was done -----------------------------------------------------------------------------
 
 
 def work(trace: Trace) -> dict[str, Any]:
     """Counts, rates and tokens."""
-    counters, minutes = trace.state.counters, trace.minutes
-    tokens, usage = trace.state.ledger.spent["tokens"], trace.state.usage
-    figures: dict[str, Any] = {"minutes": minutes, "calls": usage.calls, "tokens": tokens}
+    counts, minutes = dict(trace.state.counters), trace.minutes
+    counts["swept"] = counts.get("swept", 0) - _seed_sweeps(trace)
+    figures: dict[str, Any] = {"minutes": minutes, "calls": trace.n_calls, "tokens": trace.tokens}
     figures["metric_calls"] = trace.state.ledger.spent["metric_calls"]
     for name in COUNTED:
-        figures[name] = counters[name]
-        figures[f"{name}_per_min"] = counters[name] / minutes if minutes else None
-    figures["front_per_hour"] = 60 * counters["front"] / minutes if minutes else None
-    figures["tokens_per_front"] = tokens / counters["front"] if counters["front"] else None
-    figures["tokens_out_per_s"] = usage.tokens_out / trace.end_s if trace.end_s else None
+        figures[name] = counts.get(name, 0)
+        figures[f"{name}_per_min"] = figures[name] / minutes if minutes else None
+    figures["front_per_hour"] = 60 * figures["front"] / minutes if minutes else None
+    told = [r.event for r in trace.records if isinstance(r.event, CallSettled)]
+    tokens_out = sum(map(trace.spending.tokens_out, told))
+    figures["tokens_out_per_s"] = tokens_out / trace.end_s if trace.end_s else None
     return figures
+
+
+def _seed_sweeps(trace: Trace) -> int:
+    """Returns how many counted sweeps were of items without parents: the seed's."""
+    orphans = {
+        r.event.ticket
+        for r in trace.records
+        if isinstance(r.event, ItemSelected) and not r.event.lineage
+    }
+    return sum(
+        r.event.n_counted
+        for r in trace.records
+        if isinstance(r.event, StageEnded)
+        and r.event.counts == "swept"
+        and r.event.ticket in orphans
+    )
 
 
 def fronts(trace: Trace) -> dict[str, Any]:
@@ -57,24 +75,26 @@ def fates(trace: Trace) -> dict[str, Any]:
     """What became of the steps: gaps, repairs, duplicates, and how deep the lineages are."""
     counters = trace.state.counters
     gaps = [r.event.gap for r in trace.records if isinstance(r.event, GapChecked)]
-    repairs = Counter(r.event.verdict for r in trace.records if isinstance(r.event, ItemRepaired))
     candidates = trace.state.pool.candidates
     best = trace.state.pool.best()
     depths = depths_of(candidates)
-    figures: dict[str, Any] = {
+    return {
         "gap": fmean(gaps) if gaps else 0.0,
         "stale_share": _share(sum(gap > 0 for gap in gaps), len(gaps)),
         "discarded_share": _share(counters["discarded"], len(gaps)),
         "repaired_share": _share(counters["repaired"], len(gaps)),
         "duplicate_share": _share(counters["no-op"], counters["proposed"]),
-        "gate_pass_share": _share(len(gaps), counters["screened"]),
         "depth_of_best": float(depths[best.id]) if best is not None else None,
         "depth": fmean(depths.values()) if depths else None,
         "retracted": sum(c.status == "retracted" for c in candidates.values()),
+        "repair_calls": _repair_calls(trace),
+        "repairs": sum(isinstance(r.event, ItemRepaired) for r in trace.records),
     }
-    for verdict in ("accept", "patch", "discard"):
-        figures[f"repair_{verdict}"] = repairs[verdict]
-    return figures
+
+
+def _repair_calls(trace: Trace) -> int:
+    """Returns how many calls the repairing model was sent; one may judge several steps."""
+    return sum(isinstance(r.event, CallReserved) and r.event.stage == REPAIR for r in trace.records)
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -107,7 +127,7 @@ def quality(trace: Trace) -> dict[str, Any]:
     ]
     spent = trace.state.ledger.spent
     val, test, seed_test = bests[-1].val, tests[-1], tests[0]
-    curve.append([trace.end_s, spent["tokens"], spent["metric_calls"], val, test])
+    curve.append([trace.end_s, trace.tokens, spent["metric_calls"], val, test])
     return {
         "val": val,
         "test": test,
@@ -163,11 +183,6 @@ def backend(trace: Trace) -> dict[str, Any]:
     return {"in_flight": mean, "in_flight_share": share}
 
 
-def load(trace: Trace) -> dict[str, Any]:
-    """Requests in flight over time, as a curve of means over equal parts of the run."""
-    return {"loads": binned(spans_of(trace), trace.end_s, N_BINS)}
-
-
 def spans_of(trace: Trace) -> list[tuple[float, float]]:
     """Returns when each request was sent and when it was over; those cut off end with the run."""
     spans, waiting = [], {}
@@ -195,19 +210,18 @@ def binned(spans: Sequence[tuple[float, float]], end_s: float, n: int) -> list[f
 
 
 def ceiling(trace: Trace) -> dict[str, Any]:
-    """What the run's own calls need at least, at the same C, and the share of that reached.
+    """What the run's own calls need at the same C once a backend is full, and the share reached.
 
     None on a real endpoint, whose calls cannot be replayed.
     """
     if not trace.simulated:
         return {"ceiling_s": None, "share_of_ceiling": None}
-    from flashevolve.bench.served import served_calls
-    from flashevolve.simulate.ceiling import ceiling_s
+    from flashevolve.bench.served import marginal_s, served_calls
     from flashevolve.simulate.world import load_world
 
     cell = trace.job.cell
     calls = served_calls(trace.records, trace.end_s)
-    least_s = ceiling_s(calls, load_world().preset(cell.preset), max_in_flight=cell.concurrency)
+    least_s = marginal_s(calls, load_world().preset(cell.preset), max_in_flight=cell.concurrency)
     return {
         "ceiling_s": least_s,
         "share_of_ceiling": least_s / trace.end_s if trace.end_s else None,

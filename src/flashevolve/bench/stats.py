@@ -16,7 +16,6 @@ N_RESAMPLES = 2000
 LEAST_SEEDS = 5
 """With fewer there is no interval: resampling a few values promises too much."""
 RESAMPLING_SEED = 0
-LEAST_MEAN = 1e-9
 CUT = 0.25
 """Share that an interquartile mean leaves out at each end (Agarwal 2021)."""
 
@@ -27,7 +26,7 @@ class Estimate:
 
     value: float
     low: float | None
-    """None with fewer than `LEAST_SEEDS` seeds."""
+    """None with fewer than `LEAST_SEEDS` seeds, or if a resampled divisor is often 0."""
     high: float | None
     n: int
     """Seeds."""
@@ -109,9 +108,10 @@ def product(terms: Sequence[tuple[Mapping[int, float], float]]) -> Estimate | No
     np = extra("numpy")
 
     def statistic(*resampled: Any) -> Any:
-        # A resample without a single success would give infinity; the bound is as bad as can be.
-        logs = [np.log(np.maximum(column.mean(axis=-1), LEAST_MEAN)) for column in resampled]
-        return np.exp(sum(power * log for (_, power), log in zip(terms, logs, strict=True)))
+        # A resample without a success has no logarithm: 0 as a factor, infinite as a divisor.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = [np.log(column.mean(axis=-1)) for column in resampled]
+            return np.exp(sum(power * log for (_, power), log in zip(terms, logs, strict=True)))
 
     return _estimate(columns, statistic)
 
@@ -136,7 +136,10 @@ def _estimate(columns: Sequence[Sequence[float]], statistic: Callable[..., Any])
         return Estimate(value=value, low=None, high=None, n=n)
     drawn = _draws(n)
     found = statistic(*(array[drawn] for array in arrays))
-    low, high = np.percentile(found, (2.5, 97.5))
+    with np.errstate(invalid="ignore"):
+        low, high = np.percentile(np.nan_to_num(found, nan=np.inf, posinf=np.inf), (2.5, 97.5))
+    if not np.isfinite((low, high)).all():
+        return Estimate(value=value, low=None, high=None, n=n)
     return Estimate(value=value, low=float(low), high=float(high), n=n)
 
 

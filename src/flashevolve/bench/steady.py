@@ -10,7 +10,7 @@ from typing import Any
 from flashevolve.bench.trace import Trace
 from flashevolve.events import CallSettled, ItemEnded, StageEnded
 
-COUNTED = ("proposed", "screened", "swept")
+COUNTED = ("proposed", "swept")
 TOKENS = "steady_tokens_out_per_s"
 
 
@@ -26,7 +26,7 @@ def steady(trace: Trace) -> dict[str, Any]:
     minutes = (ended_s - began_s) / 60
     if minutes <= 0:
         return {**{f"steady_{name}_per_min": None for name in COUNTED}, TOKENS: None}
-    counts, tokens = dict.fromkeys(COUNTED, 0), 0
+    counts, tokens = dict.fromkeys(COUNTED, 0), 0.0
     for record in trace.records:
         event = record.event
         if not began_s < record.t_s <= ended_s:
@@ -34,6 +34,6 @@ def steady(trace: Trace) -> dict[str, Any]:
         if isinstance(event, StageEnded) and event.counts in counts:
             counts[event.counts] += event.n_counted
         elif isinstance(event, CallSettled):
-            tokens += event.usage.tokens_out
+            tokens += trace.spending.tokens_out(event)
     rates = {f"steady_{name}_per_min": n / minutes for name, n in counts.items()}
     return {**rates, TOKENS: tokens / (60 * minutes)}

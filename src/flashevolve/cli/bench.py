@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--rows", "rows_dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Keep raw rows here; what is there is not run again.",
+    help="Keep raw rows here; what is there, of the same sources, is not run again.",
 )  # fmt: skip
 @click.option(
     "--figures", "figures_dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -82,7 +82,7 @@ def command(
     jobs = sorted(chosen.jobs(asked), key=lambda job: job.seed)
     real = RealModel(name=model, base_url=base_url, run_root=run_root) if model else None
     again = _command(name, seeds, quick, preset)
-    kept = _kept(rows_dir, name, jobs)
+    kept = _kept(rows_dir, name, jobs, any_code=report_only)
     if report_only:
         rows = [kept[job.key] for job in jobs if job.key in kept]
         if not rows:
@@ -143,14 +143,21 @@ def _command(name: str, seeds: int | None, quick: bool, preset: str | None) -> s
     return " ".join(parts)
 
 
-def _kept(rows_dir: Path | None, name: str, jobs: "Sequence[Job]") -> "dict[str, Row]":
-    """Returns the rows of the folder that belong to these jobs, by key."""
+def _kept(
+    rows_dir: Path | None, name: str, jobs: "Sequence[Job]", *, any_code: bool
+) -> "dict[str, Row]":
+    """Returns the rows of the folder that belong to these jobs, by key; the latest of each.
+
+    Unless `any_code`, only those that were made with the sources as they are now.
+    """
     from flashevolve.bench.cell import read_rows
+    from flashevolve.bench.code import code_digest
 
     if rows_dir is None or not (rows_dir / f"{name}.jsonl").exists():
         return {}
     wanted = {job.key for job in jobs}
-    return {r.key: r for r in read_rows(rows_dir / f"{name}.jsonl") if r.key in wanted}
+    found = [r for r in read_rows(rows_dir / f"{name}.jsonl") if r.key in wanted]
+    return {r.key: r for r in found if any_code or r.code == code_digest()}
 
 
 class _Progress:

@@ -26,6 +26,12 @@ ADDED_LATER: Mapping[tuple[str, ...], Any] = {
     ("staleness", "repair_batch"): 1,
     ("staleness", "history"): "full",
     ("staleness", "when"): "stale",
+    ("control", "mode"): "fixed",
+    ("control", "window_s"): 60.0,
+    ("control", "tick_s"): 15.0,
+    ("control", "k_min"): 1,
+    ("control", "k_max"): None,
+    ("control", "workers"): {},
     ("speculation", "rollout"): 1.0,
     ("speculation", "evaluate"): 1.0,
     ("speculation", "confirm"): "demote",
@@ -40,6 +46,12 @@ ADDED_LATER: Mapping[tuple[str, ...], Any] = {
 def compare(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Returns the keys that differ between two `dump`s and that a resume may not change."""
     return [key for key, path, _, _ in _differing(recorded, now) if not _free(path)]
+
+
+def changed_tables(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the top-level tables of `now` that differ from what was recorded, but for `run`."""
+    changed = {path[0] for _, path, _, _ in _differing(recorded, now)}
+    return {key: value for key, value in now.items() if key in changed and key != "run"}
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -314,7 +314,7 @@ class Staleness(Table):
     {{updates}}, and ask for the same JSON object as the package's own, which absent stands for."""
     repair_batch: Count = 1
     """Most stale steps that one call of policy reflective judges: above 1 they gather while a call
-    is under way."""
+    is under way, until there are so many."""
     history: Literal["full", "none", "shuffled"] = "full"
     """Which updates the repairing model is shown; none (no updates) and shuffled (as many of other
     times) are controls, to be compared with."""

@@ -64,8 +64,13 @@ class Options:
 
     @property
     def adapts(self) -> bool:
-        """Whether steps begin only while the backend has room; one at a time always may."""
-        return self.control.mode == "adaptive" and self.in_flight > 1
+        """Whether steps begin only while the backend has room."""
+        return self.controls.mode == "adaptive"
+
+    @property
+    def controls(self) -> Control:
+        """Returns the control that applies: with one step in flight there is nothing to decide."""
+        return self.control if self.in_flight > 1 else Control()
 
 
 class Engine:
@@ -92,12 +97,12 @@ class Engine:
         self._order = {stage.name: i for i, stage in enumerate(graph.stages)}
         self._board = Board(
             [
-                Lane(stage.name, options.control.start(stage.name, options.workers), options.queue)
+                Lane(stage.name, options.controls.start(stage.name, options.workers), options.queue)
                 for stage in graph.stages
             ]
         )
         self._intake = intake
-        self._controller = Controller(options.control, graph, self._board, log, intake)
+        self._controller = Controller(options.controls, self._board, log, intake)
         self._tails = Tails(log, self._tail_over)
         self._conclusion = Conclusion(
             workflow,
@@ -132,6 +137,8 @@ class Engine:
         self._cancelling = False
         self._too_late = False
         self._failure: BaseException | None = None
+        self._withheld: set[str] = set()
+        """Stages where a free worker waits for a reservation."""
         self._patience = Patience(stage.name for stage in graph.stages)
         self._queue_what_was_in_flight()
 
@@ -239,7 +246,7 @@ class Engine:
         self._drop_what_cannot_finish()
         self._board.unblock()
         self._fill_workers()
-        if self._controller.look():
+        if self._controller.look(self._withheld):
             self._fill_workers()
         while self._starter.start_one():
             self._fill_workers()
@@ -247,7 +254,7 @@ class Engine:
 
     def _fill_workers(self) -> None:
         """Takes queued items into stages; later stages first."""
-        withheld = False
+        self._withheld.clear()
         for lane in self._board.backwards():
             # Asked for each item: the one before it may have begun a drain.
             while not self._is_doomed(lane) and (ticket := self._board.head(lane)) is not None:
@@ -260,11 +267,12 @@ class Engine:
                 needs = flight.still_needed(wish, self._services.evaluation.task.replicas)
                 amounts = needs.amounts
                 spends = any(amounts.values())
-                if spends and withheld:
+                if spends and self._withheld:
+                    self._withheld.add(lane.name)
                     break
                 verdict = self._state.ledger.verdict(amounts) if spends else "grant"
                 if verdict == "wait":
-                    withheld = True
+                    self._withheld.add(lane.name)
                     break
                 if verdict == "exhausted":
                     self._board.leave(ticket, lane.name)
@@ -306,7 +314,7 @@ class Engine:
             declares_release=stage.release is not None,
         )
         self._visits[ticket] = visit
-        self._intake.promise(ticket, needs)
+        self._intake.promise((ticket, stage.name, flight.visit))
         self._tasks[ticket] = asyncio.create_task(
             self._step(flight.item, stage, visit), name=f"{stage.name}-{ticket}"
         )
@@ -354,7 +362,7 @@ class Engine:
                 await cancelled(visit.release.tail)
         if self._tasks.get(item.ticket) is me:
             del self._tasks[item.ticket], self._visits[item.ticket]
-        self._intake.left(item.ticket)
+        self._intake.left((item.ticket, stage.name, visit.visit))
         self._funds.settled()
         self._wake.set()
 
@@ -365,7 +373,9 @@ class Engine:
         release = visit.release
         assert release is not None
         assert release.tail is not None
-        if self._tasks.get(item.ticket) is asyncio.current_task() and isinstance(partial, Item):
+        mine = self._tasks.get(item.ticket) is asyncio.current_task()
+        # A tail that is over by now leaves nothing to guess.
+        if mine and isinstance(partial, Item) and not release.tail.done():
             self._speculator.insert(partial)
             self._wake.set()
         await release.tail

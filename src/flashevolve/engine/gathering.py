@@ -1,14 +1,16 @@
 """Gathering: several stale items judged by one call (`staleness.repair_batch`).
 
-While a call is under way, items gather; the next call shows up to n of them, oldest first, and
-gets one verdict each, matched by the item's ticket and never by order. One of them, the leader,
-makes the call, in its own task and journal. Invariants: every item gets exactly one verdict; one
-without a readable verdict is asked about alone, once; where a leader's call fails or is cancelled,
-each of the others asks for itself, as does after a resume whoever was here at the kill.
+Items wait for the end of a call that is under way, and share the next; whoever completes a batch of
+n with one base does not wait, but asks at once about itself and those who waited longest. Each item
+gets one verdict, matched by its ticket and never by order. One of them, the leader, makes the call,
+in its own task and journal. Invariants: at most one incomplete batch is asked about at a time; an
+item waits for the end of at most one call; every item gets exactly one verdict; one without a
+readable verdict is asked about alone, once; where a leader's call fails or is cancelled, each of
+the others asks for itself, as does after a resume whoever was here at the kill.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
@@ -70,7 +72,7 @@ class Gathering:
         self._alone = alone
         self._waiting: list[_Place] = []
         self._busy = False
-        """A call is under way, or its leader has been told to begin."""
+        """The call that incomplete batches wait for is under way, or its leader has been told."""
 
     async def judge(self, item: Item[Any], ctx: StageContext) -> Verdict:
         """Returns the model's verdict on one item."""
@@ -78,6 +80,9 @@ class Gathering:
             return await self._repairer.judge(item, ctx)
         place = _Place(item, ctx)
         if self._busy:
+            others = self._partners(place)
+            if len(others) == self._size - 1:
+                return await self._lead(place, others, then=lambda: None)
             self._waiting.append(place)
             word = await self._word(place)
             if isinstance(word, Verdict):
@@ -87,7 +92,7 @@ class Gathering:
             if word is _Word.LEADERLESS:
                 return await self._repairer.judge(item, ctx)
         self._busy = True
-        return await self._lead(place)
+        return await self._lead(place, self._partners(place), then=self._hand_on)
 
     def _can_share(self, item: Item[Any], ctx: StageContext) -> bool:
         is_stale = bool(self._repairer.history.missed([item]))
@@ -103,19 +108,23 @@ class Gathering:
                 self._hand_on()
             raise
 
-    async def _lead(self, leader: _Place) -> Verdict:
+    async def _lead(
+        self, leader: _Place, followers: list[_Place], *, then: Callable[[], None]
+    ) -> Verdict:
+        """Asks about a batch; `then` is called as soon as the call is over."""
+        self._waiting = [place for place in self._waiting if place not in followers]
         try:
-            followers = self._followers(leader)
             if not followers:
                 return await self._repairer.judge(leader.item, leader.ctx)
             try:
-                found = await self._ask([leader, *followers])
+                batch = sorted([leader, *followers], key=lambda place: place.item.ticket)
+                found = await self._ask(leader.ctx, batch)
             except BaseException:
                 for place in followers:
                     place.tell(_Word.LEADERLESS)
                 raise
         finally:
-            self._hand_on()
+            then()
         for place in followers:
             place.tell(found.get(place.item.ticket, _Word.MISSING))
         verdict = found.get(leader.item.ticket)
@@ -130,21 +139,18 @@ class Gathering:
                 return
         self._busy = False
 
-    def _followers(self, leader: _Place) -> list[_Place]:
-        """Takes those who wait for a verdict on the same base."""
+    def _partners(self, leader: _Place) -> list[_Place]:
+        """Returns who waits for a verdict on the same base, at most as many as share a call."""
         case = self._repairer.case(leader.item, leader.ctx)
-        taken: list[_Place] = []
+        found: list[_Place] = []
         for place in self._waiting:
             theirs = self._repairer.case(place.item, place.ctx)
             if case and theirs and theirs.base.id == case.base.id and not place.told.done():
-                taken.append(place)
-        taken = taken[: self._size - 1]
-        self._waiting = [place for place in self._waiting if place not in taken]
-        return taken
+                found.append(place)
+        return found[: self._size - 1]
 
-    async def _ask(self, batch: list[_Place]) -> Mapping[int, Verdict]:
+    async def _ask(self, ctx: StageContext, batch: list[_Place]) -> Mapping[int, Verdict]:
         """Returns the verdicts that could be read, by ticket."""
-        ctx = batch[0].ctx
         version = ctx.pool.version
         told = self._repairer.history.told([place.item for place in batch], ctx)
         cases = {p.item.ticket: self._repairer.case(p.item, ctx) for p in batch}

@@ -136,8 +136,7 @@ class Session:
         plan, run_seed = self._plan, self._plan.options.rng_seed
         roles = plan.workflow.roles
         intake = _intake(plan, endpoints)
-        asked = intake.asked
-        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles, asked)
+        calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles, intake)
         services = Services(run_seed, self.state.pool, calls, evaluation)
         try:
             journals = self._begin(log, evaluation)
@@ -330,7 +329,7 @@ def _intake(plan: Plan, endpoints: Mapping[str, Sequence[Endpoint]]) -> Intake:
     if not plan.options.adapts:
         return Intake(())
     limiters = {id(e.limiter): e.limiter for es in endpoints.values() for e in es}
-    return Intake(limiters.values())
+    return Intake(limiters.values(), plan.workflow.stages[0].name)
 
 
 def _orphaned(call: ev.CallReserved) -> ev.CallSettled:

@@ -22,7 +22,7 @@ from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import ConfigError
 from flashevolve.policies.reordering import arranged
 from flashevolve.policies.speculation import Speculation
-from flashevolve.pools.pool import Speculating
+from flashevolve.pools.pool import Pool, Speculating
 
 
 class Decided(NamedTuple):
@@ -141,11 +141,24 @@ class Speculator:
 
     @property
     def _pool(self) -> Any:
-        pool = self._state.pool
-        if not isinstance(pool, Speculating):
-            raise ConfigError(
-                f"workflow {self._workflow.name!r}: a stage with release='sweep' needs a pool that "
-                f"can speculate (pools.pool.Speculating), found {type(pool).__name__}. Set "
-                "speculation.evaluate = 1, or use ParetoPool"
-            )
-        return pool
+        return check_pool(self._workflow, self._state.pool)
+
+
+def check_pool(workflow: Workflow[Any], pool: Pool) -> Any:
+    """Returns the pool of a workflow whose sweeps are believed early.
+
+    Raises `ConfigError` if it cannot hold a speculative candidate.
+    """
+    if not isinstance(pool, Speculating):
+        raise ConfigError(
+            f"workflow {workflow.name!r}: a stage with release='sweep' needs a pool that "
+            f"can speculate (pools.pool.Speculating), found {type(pool).__name__}. Set "
+            "speculation.evaluate = 1, or use ParetoPool"
+        )
+    return pool
+
+
+def check_speculation(workflow: Workflow[Any], settings: Speculation) -> None:
+    """Refuses to believe a prefix of a sweep where the workflow's pool cannot."""
+    if settings.evaluate < 1 and any(stage.release == "sweep" for stage in workflow.stages):
+        check_pool(workflow, workflow.new_pool())

@@ -19,7 +19,7 @@ from flashevolve.llm.messages import UNRECORDED_WORLD
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Amounts, Ledger, Resource
 from flashevolve.policies.staleness import Update, remembered
-from flashevolve.pools.pool import Pool
+from flashevolve.pools.pool import Pool, Speculating
 
 Codec = Callable[[Any], Any]
 USER_CODE = "user code"
@@ -30,9 +30,9 @@ COUNTED: Mapping[ev.SpeculationStep, str] = {
     "inserted": "speculated",
     "confirmed": "confirmed",
     "demoted": "demoted",
-    "retracted": "retracted",
 }
-"""The counter of each step of a speculative candidate."""
+"""The counter of each step of a speculative candidate. `retracted` is counted when its item ends:
+one that fell with its ancestor may still be confirmed by its own scores."""
 
 
 class RunState:
@@ -274,7 +274,7 @@ class RunState:
         for ticket in event.tainted:
             flight = self.in_flight[ticket]
             flight.tainted_by, flight.tainted_at = event.missed, event.version
-        if event.speculation:
+        if event.speculation and event.speculation in COUNTED:
             self.counters[COUNTED[event.speculation]] += 1
         if event.admits:
             self.counters["admitted"] += 1
@@ -284,6 +284,8 @@ class RunState:
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
+        if isinstance(self.pool, Speculating) and self.pool.unconfirmed(event.ticket) is not None:
+            self.counters["retracted"] += 1
         self.staffing.ended(event)
         if event.ops:
             self.pool.apply(event.ops, version=self.pool.version)

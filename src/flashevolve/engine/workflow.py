@@ -103,8 +103,6 @@ class Stage(Generic[P]):
     `rollout`: the item goes on with what is there, and what comes later is only paid for. `sweep`:
     the stage is run again when everything is there, and goes on only then; meanwhile the workflow
     is asked whether it believes in the item (`speculate`). None = it waits for everything."""
-    asks: bool = True
-    """False for a stage that asks no model: the paper's control compares the others without it."""
 
 
 class Source(Protocol[P]):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from flashevolve import events as ev
 from flashevolve.engine.funds import Funds
+from flashevolve.engine.intake import Intake
 from flashevolve.engine.log import EventLog
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.llm.deadline import TailDeadline
@@ -100,10 +101,6 @@ class Origin:
         return CallKey(self.stage, self.visit, self.map_key, name, digest, occurrence)
 
 
-def _ignored(ticket: int) -> None:
-    pass
-
-
 class CallService:
     """Asks models, journaled and within limits and budget."""
 
@@ -116,11 +113,11 @@ class CallService:
         run_seed: int,
         reuse: Reuse | None = None,
         roles: Iterable[str] = (),
-        asked: Callable[[int], None] = _ignored,
+        intake: Intake | None = None,
     ) -> None:
         """`roles` are those that the workflow asks besides the usual ones.
 
-        `asked` is told the ticket of each request that will wait for a slot.
+        `intake` is told of each call that a model must answer, and when it is over.
         """
         self._endpoints = endpoints
         self._roles = {*KNOWN_ROLES, *roles, *endpoints}
@@ -129,7 +126,7 @@ class CallService:
         self._retry = retry
         self._run_seed = run_seed
         self._reuse = reuse
-        self._asked = asked
+        self._intake = intake or Intake(())
 
     async def chat(
         self,
@@ -162,7 +159,14 @@ class CallService:
             return await self._attempt(call, n)
 
         new_rng = partial(derived_rng, self._run_seed, "retry", *key)
-        return await with_retries(attempt, self._retry, new_rng)
+        limiter, visit = endpoint.limiter, (origin.ticket, origin.stage, origin.visit)
+        limiter.opened()
+        self._intake.asked(visit, limiter)
+        try:
+            return await with_retries(attempt, self._retry, new_rng)
+        finally:
+            self._intake.answered(visit, limiter)
+            limiter.closed()
 
     def _draw(self, origin: Origin, role: str) -> tuple[Endpoint, int]:
         """Returns the endpoint for the origin's next call of this role, and the call's number."""
@@ -201,7 +205,6 @@ class CallService:
         bound_out = request.max_output_tokens
         worst_usd = endpoint.cost_usd(bound_in, bound_out)
         worst = Usage(calls=1, tokens_in=bound_in, tokens_out=bound_out, usd=worst_usd)
-        self._asked(origin.ticket)
         await self._slot(endpoint.limiter, origin.priority, worst)
         try:
             number = self._log.state.next_call

@@ -238,6 +238,8 @@ class Limiter:
         self._on_change = on_change
         self._waiters: list[Waiter] = []
         self._n_asked = 0
+        self._n_open = 0
+        """Calls under way, those included that sleep between two attempts or wait for money."""
         self._alarm: asyncio.TimerHandle | None = None
         self._on_room: Callable[[], None] = _nothing
 
@@ -253,8 +255,17 @@ class Limiter:
 
     @property
     def demand(self) -> int:
-        """How many are in flight or wait for a slot."""
-        return self.in_use + len(self._waiters)
+        """How many are in flight, wait for a slot, or will again: see `opened`."""
+        return max(self._n_open, self.in_use + len(self._waiters))
+
+    def opened(self) -> None:
+        """A call begins, which counts as demand until `closed`, whether it holds a slot or not."""
+        self._n_open += 1
+
+    def closed(self) -> None:
+        """A call that was opened is over."""
+        self._n_open -= 1
+        self._on_room()
 
     def watch(self, on_room: Callable[[], None]) -> None:
         """Has `on_room` called, which must be quick, whenever there may be more room."""

@@ -3,7 +3,7 @@
 Facts in, decisions with their reasons out; no task, clock or file. `fixed` decides nothing. `paper`
 is FlashEvolve's rule (section 3.4) as written: a stage that writes fewer than half as many items
 per second as the median stage gets a worker, one that writes more than twice as many loses one.
-`adaptive` asks what the backend can take: a step begins only while a slot is free for its
+`adaptive` asks what the accounts can take: a step begins only while a slot is free for its
 requests, and workers follow the queues. Invariants: all stages are judged from one snapshot; a
 count changes by at most one at a time and stays between `k_min` and `k_max`, so that no stage is
 ever without.
@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Mode = Literal["fixed", "paper", "adaptive"]
+SIDE_ROUNDS = 4
+"""Queue that an account may have to which few requests go, in multiples of its limit: enough that
+its slow moments hold nobody up, and few enough that what waits there is not the whole run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +56,12 @@ class StageFacts:
     ever_wrote: bool = True
     n_waiting: int = 0
     """Items queued for it, or blocked on their way to it."""
-    asks: bool = True
-    """False if it asks no model, or is the engine's own: its rate says nothing about the others."""
+    judged: bool = True
+    """False if it is the engine's own: its rate says nothing about the others."""
+    accounts: frozenset[str] = frozenset()
+    """Those that it asks."""
+    full: frozenset[str] = frozenset()
+    """Those of them on which requests wait for a slot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +110,7 @@ def paper(
     `elapsed`: a whole window has passed; before that, and before every stage wrote once, nothing
     is decided. With two stages no rate exceeds twice the median, so nothing is ever taken away.
     """
-    judged = [stage for stage in stages if stage.asks]
+    judged = [stage for stage in stages if stage.judged]
     if not judged or not elapsed or not all(stage.ever_wrote for stage in judged):
         return []
     # Counts of one window compare as rates do, and without rounding.
@@ -119,37 +126,38 @@ def paper(
     return found
 
 
-def adaptive(
-    control: Control, stages: Sequence[StageFacts], *, backend_full: bool
-) -> list[Reallocation]:
+def adaptive(control: Control, stages: Sequence[StageFacts]) -> list[Reallocation]:
     """Decides by queues: what overfeeds loses a worker, what holds others up gets one.
 
-    A stage overfeeds if behind it items wait that only grow stale there: any while the backend has
-    no slot left, or more than a round of a stage that can have no more workers. A stage holds
-    others up if items wait for it while slots are free.
+    A stage overfeeds if behind it items wait that only grow stale there: any for a stage that waits
+    for slots of an account which both ask, or more than a round of a stage that can have no more
+    workers. A stage holds others up if items wait for it while there are slots for it.
     """
     found = []
     overfed = ""
+    crowded: dict[str, str] = {}
     for stage in reversed(stages):
-        if overfed:
-            found += _moved(control, stage, -1, overfed)
-        elif stage.n_waiting and not backend_full:
+        why = overfed or next((crowded[a] for a in sorted(stage.accounts & crowded.keys())), "")
+        if why:
+            found += _moved(control, stage, -1, why)
+        elif stage.n_waiting and not stage.full:
             why = f"{stage.n_waiting} items wait for it and requests could be sent"
             found += _moved(control, stage, 1, why)
         wait = f"{stage.n_waiting} items wait for {stage.name!r}"
-        if backend_full and stage.n_waiting:
-            overfed = f"{wait} and the backend is full"
+        if stage.n_waiting and stage.full:
+            crowded |= dict.fromkeys(stage.full, f"{wait} and the backend is full")
         elif stage.n_waiting > stage.workers >= control.k_max:
             overfed = f"{wait}, which has all {stage.workers} workers"
     return found[::-1]
 
 
-def may_begin(*, n_requests: int, limit: int) -> bool:
+def may_begin(*, n_requests: int, limit: int, side: bool = False) -> bool:
     """Says whether an account can take another step's requests.
 
-    `n_requests` are in flight on it, wait for it, or will in a moment.
+    `n_requests` are in flight on it, wait for it, or will in a moment. A `side` account, which few
+    requests go to, may have a queue, of so many rounds and no more.
     """
-    return n_requests < limit
+    return n_requests < (limit * (1 + SIDE_ROUNDS) if side else limit)
 
 
 def _moved(control: Control, stage: StageFacts, by: int, why: str) -> list[Reallocation]:

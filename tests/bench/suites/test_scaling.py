@@ -17,7 +17,9 @@ def row(n: int, tokens_per_s: float, engine_ms: float = 0.42, test: float = 0.5)
 def test_each_number_of_replicas_has_its_backend_and_limit() -> None:
     jobs = suite("scaling").jobs(Options(seeds=2))
     check(jobs)
-    assert len({job.key for job in jobs}) == len(jobs) == 2 * len(scaling.REPLICAS)
+    assert len({job.key for job in jobs}) == len(jobs) == 2 * len(scaling.REPLICAS) - 3
+    assert max(int(job.arm.name) for job in jobs if job.seed == 1) == scaling.SMALL
+    assert all(job.arm.settings == {} for job in jobs)
     last = jobs[len(scaling.REPLICAS) - 1]
     assert last.cell.preset == "h100-qwen3-8b*128"
     assert last.cell.concurrency == 64 * 128
@@ -59,8 +61,21 @@ def test_the_limit_lies_where_all_calls_fill_one_core() -> None:
     assert "1000 calls/s, which 100 replicas" in limit
 
 
+def test_each_number_of_replicas_has_its_verdict_up_to_the_limit() -> None:
+    rows = scaling.with_kept([row(1, 7000), row(4, 27000), row(64, 200000), row(128, 500000)])
+    found = scaling.verdicts(rows)
+    assert [v.what.partition(":")[0] for v in found] == [
+        "4 replicas",
+        "64 replicas",
+        "128 replicas",
+    ]
+    assert [v.verdict for v in found] == ["floor met", "MISSED", "beyond the limit"]
+    assert {v.ceiling for v in found} == {"1000 calls/s, 100 replicas"}
+
+
 def test_without_one_replica_there_is_nothing_to_compare() -> None:
     assert scaling.limits(scaling.with_kept([row(4, 27000)])) == []
+    assert scaling.verdicts(scaling.with_kept([row(4, 27000)])) == []
 
 
 def test_rows_of_a_real_endpoint_are_told_by_what_they_have() -> None:

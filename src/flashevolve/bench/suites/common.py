@@ -24,13 +24,25 @@ POINTS = 100.0
 """Scores are told in points: hundredths."""
 TEST = Column(key="test", title="test, points", digits=1, scale=POINTS)
 GAP_TO_VAL = Column(key="gap_to_validation", title="val - test", digits=1, scale=POINTS)
-FRONT_PER_HOUR = Column(key="front_per_hour", title="front/hour", digits=1, against="ratio")
-TOKENS_PER_FRONT = Column(
-    key="tokens", per="front", title="k tokens per front", digits=0, against="ratio", scale=1e-3
+FRONT_PER_HOUR = Column(
+    key="front_per_hour", events="front", title="front/hour", digits=1, against="ratio"
 )
-PROPOSALS = Column(key="proposed_per_min", title="proposals/min", digits=2, against="ratio")
-SWEEPS = Column(key="swept_per_min", title="sweeps/min", digits=2, against="ratio")
-ADMITTED = Column(key="admitted_per_min", title="admitted/min", digits=2, against="ratio")
+TOKENS_PER_FRONT = Column(
+    key="tokens",
+    per="front",
+    events="front",
+    title="k tokens per front",
+    digits=0,
+    against="ratio",
+    scale=1e-3,
+)
+PROPOSALS = Column(
+    key="proposed_per_min", events="proposed", title="proposals/min", digits=2, against="ratio"
+)
+SWEEPS = Column(key="swept_per_min", events="swept", title="sweeps/min", digits=2, against="ratio")
+ADMITTED = Column(
+    key="admitted_per_min", events="admitted", title="admitted/min", digits=2, against="ratio"
+)
 IN_FLIGHT = Column(key="in_flight", title="in flight", digits=1)
 CEILING = Column(key="share_of_ceiling", title="share of ceiling, %", digits=0, scale=100)
 TARGET = Column(key="target_min", title="minutes to target", digits=1, against="ratio")
@@ -38,6 +50,7 @@ FRONT_TARGET = Column(
     key="front_target_min", title="minutes to its fronts", digits=1, against="ratio"
 )
 REACHED = Column(key="reached", title="reached it, %", digits=0, scale=100)
+FRONT_REACHED = Column(key="front_reached", title="reached them, %", digits=0, scale=100)
 AREAS = (
     Column(key="area_time", title="area, equal time", digits=1, scale=POINTS),
     Column(key="area_tokens", title="area, equal tokens", digits=1, scale=POINTS),

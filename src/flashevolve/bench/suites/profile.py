@@ -160,4 +160,4 @@ def load_figure(rows: Sequence[Row]) -> Figure:
     )
 
 
-SUITE = Suite(name=NAME, about=ABOUT, seeds=3, jobs=jobs, report=report)
+SUITE = Suite(name=NAME, about=ABOUT, seeds=2, jobs=jobs, report=report)

@@ -14,26 +14,29 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashevolve._version import __version__
 from flashevolve.bench import measure
 from flashevolve.bench.cell import Arm, Cell, Job, Row
 from flashevolve.bench.charged import Charged, run_charged
-from flashevolve.bench.compare import Column, arms_of, values
+from flashevolve.bench.code import code_digest
+from flashevolve.bench.compare import Column, arms_of, own, shown, values
 from flashevolve.bench.execute import settings_of
 from flashevolve.bench.measure import Y_TEST, depths_of, time_to
-from flashevolve.bench.report import Figure, Line, Report, head_of
+from flashevolve.bench.report import Figure, Line, Report, Verdict, head_of
+from flashevolve.bench.served import marginal_s
 from flashevolve.bench.suite import Options, Suite
 from flashevolve.bench.suites.common import cell_of
 from flashevolve.bench.tasks import task_parts
 from flashevolve.prepare import prepare
-from flashevolve.simulate.ceiling import ceiling_s
 
 NAME = "scaling"
 ABOUT = "one process with 1 to 128 replicas of the backend, its own CPU charged to virtual time"
 REPLICAS = (1, 2, 4, 8, 16, 32, 64, 128)
 QUICK_REPLICAS = (1, 2)
+SMALL, LARGE_SHARE = 16, 3
+"""Above so many replicas, one seed in so many: such a run takes minutes of CPU."""
 PER_REPLICA = 64
 """C for each replica."""
 CLIENT_S = 0.00058
@@ -65,13 +68,14 @@ EVOLUTION = (
 
 
 def jobs(options: Options) -> list[Job]:
-    """Returns a job for each number of replicas and seed."""
+    """Returns a job for each number of replicas and seed, of many replicas for fewer seeds."""
+    n_large = max(1, options.seeds // LARGE_SHARE)
     cell = cell_of(options, n_val=300, n_test=200, minutes=9.0)
     base = cell.preset.partition("*")[0]
     return [
         Job(
             suite=NAME,
-            arm=Arm(name=f"{n}", settings={"policy": "full"}),
+            arm=Arm(name=f"{n}", settings={}),
             cell=replace(cell, preset=f"{base}*{n}", concurrency=PER_REPLICA * n),
             seed=seed,
             measures=(measure.work, measure.fates, measure.quality, measure.backend),
@@ -80,6 +84,7 @@ def jobs(options: Options) -> list[Job]:
         )
         for seed in range(options.seeds)
         for n in (QUICK_REPLICAS if options.quick else REPLICAS)
+        if n <= SMALL or seed < n_large
     ]
 
 
@@ -95,7 +100,7 @@ def execute(job: Job) -> Row:
     assert world is not None, "a simulated job has a world"
     charged = run_charged(prepared, CLIENT_S)
     figures = figures_of(charged, job.cell)
-    least_s = ceiling_s(
+    least_s = marginal_s(
         charged.watch.served(),
         world.preset(job.cell.preset),
         max_in_flight=job.cell.concurrency,
@@ -120,6 +125,7 @@ def execute(job: Job) -> Row:
         cpu_s=round(time.process_time() - began_s, 3),
         figures=figures,
         curves={"curve": [*curve, [charged.end_s, None, None, *curve[-1][3:]]] if curve else []},
+        code=code_digest(),
     )
 
 
@@ -162,6 +168,7 @@ def report(rows: Sequence[Row], command: str) -> Report:
             values("Evolution by replicas; target = what one replica's run ended with", rows,
                    EVOLUTION),
         ),
+        verdicts=tuple(verdicts(rows)),
         findings=tuple(limits(rows)),
         figures=_figures(rows),
         warnings=(
@@ -191,6 +198,37 @@ def with_kept(rows: Sequence[Row]) -> list[Row]:
     return made
 
 
+class Limit(NamedTuple):
+    """Where one process's core is full, by what a call costs at most replicas."""
+
+    arm: str
+    engine_ms: float
+    calls_per_s: float
+    replicas: float
+    """As many as answer that many calls."""
+
+    @property
+    def cause(self) -> str:
+        """Why the limit lies there."""
+        client_ms = 1000 * CLIENT_S
+        return (
+            f"at {self.arm} replicas a call costs {self.engine_ms + client_ms:.2f} ms of CPU "
+            f"({self.engine_ms:.2f} measured, {client_ms:g} for the client): one process is full "
+            f"at {self.calls_per_s:.0f} calls/s, which {self.replicas:.0f} replicas of this "
+            "backend answer"
+        )
+
+
+def limit_of(rows: Sequence[Row]) -> Limit | None:
+    """Returns the process's limit; None without one replica to compare with, or without CPU."""
+    last = arms_of(rows)[-1]
+    engine_ms, one_per_s = _mean(rows, last, "engine_ms"), _mean(rows, "1", "calls_per_s")
+    if engine_ms is None or not one_per_s:
+        return None
+    per_s = 1000 / (engine_ms + 1000 * CLIENT_S)
+    return Limit(last, engine_ms, per_s, per_s / one_per_s)
+
+
 def limits(rows: Sequence[Row]) -> list[str]:
     """Returns in words how far throughput scales, and where the process's limit lies."""
     kept = {arm: _mean(rows, arm, "kept") for arm in arms_of(rows)}
@@ -201,17 +239,34 @@ def limits(rows: Sequence[Row]) -> list[str]:
             f"at least {LEAST_KEPT:.0%} of one replica's throughput per replica: at "
             f"{', '.join(good)} replicas (of {', '.join(kept)})"
         )
-    last = arms_of(rows)[-1]
-    engine_ms, one_per_s = _mean(rows, last, "engine_ms"), _mean(rows, "1", "calls_per_s")
-    if engine_ms is not None and one_per_s:
-        call_ms = engine_ms + 1000 * CLIENT_S
-        per_s = 1000 / call_ms
-        found.append(
-            f"at {last} replicas a call costs {call_ms:.2f} ms of CPU ({engine_ms:.2f} measured, "
-            f"{1000 * CLIENT_S:g} for the client): one process is full at {per_s:.0f} calls/s, "
-            f"which {per_s / one_per_s:.0f} replicas of this backend answer"
+    limit = limit_of(rows)
+    return found if limit is None else [*found, limit.cause]
+
+
+def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """Returns for each number of replicas whether throughput scales, up to the process's limit."""
+    limit = limit_of(rows)
+    if limit is None:
+        return []
+    made = []
+    for arm in arms_of(rows):
+        kept = own(rows, arm, KEPT)
+        if arm == "1" or kept is None:
+            continue
+        judged = "floor met" if kept.value >= 100 * LEAST_KEPT else "MISSED"
+        beyond = int(arm) > limit.replicas
+        made.append(
+            Verdict(
+                what=f"{arm} replicas: throughput per replica, % of one replica's",
+                floor=f"at least {100 * LEAST_KEPT:.0f} up to one process's limit",
+                aim="-",
+                found=shown(kept, KEPT.digits),
+                ceiling=f"{limit.calls_per_s:.0f} calls/s, {limit.replicas:.0f} replicas",
+                n=kept.n,
+                verdict="beyond the limit" if beyond else judged,
+            )
         )
-    return found
+    return made
 
 
 def _mean(rows: Sequence[Row], arm: str, key: str) -> float | None:
@@ -242,4 +297,4 @@ def _figures(rows: Sequence[Row]) -> tuple[Figure, ...]:
     return (figure,)
 
 
-SUITE = Suite(name=NAME, about=ABOUT, seeds=1, jobs=jobs, report=report, can_measure=False)
+SUITE = Suite(name=NAME, about=ABOUT, seeds=3, jobs=jobs, report=report, can_measure=False)
