@@ -18,7 +18,6 @@ def test_all_arms_of_a_suite_can_run_and_are_told_apart(name: str) -> None:
     assert any(job.arm.name == "sync" for job in jobs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_quick_runs_in_seconds_and_reports(name: str) -> None:
     chosen = suite(name)
