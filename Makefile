@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-peers check lint types lock clean bench
+.PHONY: demo test test-slow test-peers check lint types lock clean bench bench-suites
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -52,6 +52,12 @@ bench: $(VENV)/.installed  ## speed and size, printed with spread; minutes
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/throughput.py
 	$(BIN)/python benchmarks/gain_coverage.py
+
+SEEDS_OF := throughput:5 evolution:100 staleness:100 speculation:100 workers:100 scaling:3 profile:3
+bench-suites: $(VENV)/.installed  ## all comparisons at full seeds, and their page; hours
+	set -e; for suite in $(SEEDS_OF); do \
+		$(BIN)/flashevolve bench $${suite%:*} --seeds $${suite#*:} --rows benchmarks/rows; done
+	$(BIN)/python docs/make_benchmarks.py
 
 lock:  ## refresh requirements.lock (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock

@@ -217,6 +217,21 @@ def gain(rows: list[Row], usual: list[Row]) -> tuple[float, float, float]:
     return ratio(pairs), drawn[int(0.025 * N_BOOTSTRAP)], drawn[int(0.975 * N_BOOTSTRAP)]
 
 
+def worthy(rows: list[Row]) -> list[str]:
+    """Returns the rules whose gain is surely worth it at all loads but the lightest."""
+    loads = sorted({row.steps for row in rows})[1:]
+    found = []
+    for rule in dict.fromkeys(row.rule for row in rows if row.rule != DEFAULT):
+        at_loads = [[row for row in rows if row.steps == steps] for steps in loads]
+        gains = [
+            gain([r for r in one if r.rule == rule], [r for r in one if r.rule == DEFAULT])
+            for one in at_loads
+        ]
+        if all(low > WORTH for _, low, _ in gains):
+            found.append(rule)
+    return found
+
+
 def report(rows: list[Row]) -> None:
     """Prints one line for each rule and load."""
     first = rows[0]

@@ -5,7 +5,11 @@ a section and pictures of each suite. Only rows of a suite's own jobs are told; 
 `flashevolve bench SUITE --rows benchmarks/rows`.
 """
 
+import io
+import json
+import runpy
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +69,16 @@ FINDINGS = """\
 Sign, size and 95 % interval over n paired seeds; losses too. None of them has a target."""
 
 
+WHO = """\
+## who goes first
+
+Which request is sent first when all slots are taken. The load is set by the steps in flight, with
+fixed control; under the default (adaptive) control next to nothing waits, so that the order hardly
+matters. A rule would be shipped if its gain's interval lay above 5 % where slots are scarce (at all
+loads but the lightest). Again: `python benchmarks/who_goes_first.py --seeds 9 --minutes 12 --val 50
+--concurrency 32 --steps 4 12 32`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Told:
     """A suite's report, and the rows that it is of."""
@@ -109,13 +123,24 @@ def findings(made: Sequence[Told]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def who_goes_first(file: Path = ROWS / "who_goes_first.json") -> str:
+    """Returns what `benchmarks/who_goes_first.py` reports of the rows that were kept of it."""
+    script = runpy.run_path(str(ROOT / "benchmarks" / "who_goes_first.py"))
+    rows = [script["Row"](**row) for row in json.loads(file.read_text(encoding="utf-8"))]
+    with redirect_stdout(io.StringIO()) as said:
+        script["report"](rows)
+    worthy = ", ".join(script["worthy"](rows)) or "none"
+    text = "\n".join(line.rstrip() for line in said.getvalue().splitlines())
+    return f"{WHO}\n\n```\n{text}\n```\n\nBy these rows: {worthy}.\n"
+
+
 def page(made: Sequence[Told] | None = None) -> str:
     """Returns the text of docs/benchmarks.md."""
     made = reports() if made is None else made
     if not made:
         return INTRODUCTION
     sections = [markdown(one.report, images="images", told=True) for one in made]
-    return "\n".join([INTRODUCTION, targets(made), findings(made), *sections])
+    return "\n".join([INTRODUCTION, targets(made), findings(made), *sections, who_goes_first()])
 
 
 def main() -> None:
