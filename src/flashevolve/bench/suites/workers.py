@@ -1,6 +1,7 @@
 """Workers: how many steps each stage works on at once (the paper's Figure 6 a and b)."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from flashevolve.bench.cell import Arm, Job, Row
 from flashevolve.bench.compare import (
@@ -35,13 +36,19 @@ from flashevolve.bench.targets import Target, best_of, verdicts
 
 NAME = "workers"
 ABOUT = "fixed numbers of workers, the paper's rule and the adaptive one, at equal time"
-ADAPTIVE, DEFAULT = "adaptive", "default"
+DEFAULT = "default"
+FULL = ("full, adaptive", "full, fixed")
 STAGES = ("rollout", "propose", "screen", "evaluate")
 GAP = Column(key="gap", title="gap", digits=1)
 
 
+def _controlled(name: str, **control: Any) -> Arm:
+    """The default configuration, but for who decides."""
+    return Arm(name=name, settings={"control": control})
+
+
 def _fixed(name: str, workers: Mapping[str, int]) -> Arm:
-    return arm(name, control={"mode": "fixed", "workers": dict(workers)})
+    return _controlled(name, mode="fixed", workers=dict(workers))
 
 
 def _paper_setting(k1: int, k3: int) -> Arm:
@@ -63,11 +70,13 @@ FIXED = (
 ARMS = (
     SYNC,
     *FIXED,
-    arm("paper's rule", control={"mode": "paper"}),
-    arm("paper's rule from 4", control={"mode": "paper", "workers": dict.fromkeys(STAGES, 4)}),
-    arm(ADAPTIVE, control={"mode": "adaptive"}),
+    _controlled("paper's rule", mode="paper"),
+    _controlled("paper's rule from 4", mode="paper", workers=dict.fromkeys(STAGES, 4)),
     Arm(name=DEFAULT),
+    arm(FULL[0], control={"mode": "adaptive"}),
+    arm(FULL[1], control={"mode": "fixed"}),
 )
+"""All but sync and the last two differ in control alone; these switch it under policy full."""
 
 
 def _target(rows: Sequence[Row], best: str) -> Target:
@@ -101,6 +110,12 @@ def report(rows: Sequence[Row], command: str) -> Report:
         if a != SYNC.name
     ]
     best = best_of(rows, [a.name for a in FIXED], FRONT_PER_HOUR)
+    pairs = [FULL, *([(DEFAULT, best)] if best is not None else [])]
+    findings += [
+        finding(rows, one, other, column, f"{words}, adaptive control against fixed")
+        for one, other in pairs
+        for column, words in ((FRONT_PER_HOUR, "front per hour"), (TEST, "test points"))
+    ]
     asked = [_target(rows, best)] if best is not None else []
     figure = points("bench-workers", "Workers: front per hour", rows, FRONT_PER_HOUR)
     return Report(
