@@ -180,6 +180,20 @@ def _row(trace: Trace, began_s: float, *, world: str, model: str, simulated: boo
                 curves[name] = rounded(value)
             else:
                 figures[name] = None if value is None else rounded(float(value))
+    return row_of(job, figures, curves, began_s, world=world, model=model, simulated=simulated)
+
+
+def row_of(
+    job: Job,
+    figures: Mapping[str, float | None],
+    curves: Mapping[str, list[Any]],
+    began_s: float,
+    *,
+    world: str,
+    model: str,
+    simulated: bool = True,
+) -> Row:
+    """Returns the row of a job that this process began at `began_s` of its processor time."""
     return Row(
         suite=job.suite,
         group=job.group,

@@ -16,13 +16,11 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from flashevolve._version import __version__
 from flashevolve.bench import measure
 from flashevolve.bench.cell import Arm, Cell, Job, Row
 from flashevolve.bench.charged import Charged, run_charged
-from flashevolve.bench.code import code_digest
 from flashevolve.bench.compare import Column, arms_of, own, shown, values
-from flashevolve.bench.execute import settings_of
+from flashevolve.bench.execute import row_of, settings_of
 from flashevolve.bench.measure import Y_TEST, depths_of, time_to
 from flashevolve.bench.report import Figure, Line, Report, Verdict, head_of
 from flashevolve.bench.served import marginal_s
@@ -111,22 +109,9 @@ def execute(job: Job) -> Row:
     for best in charged.watch.bests:
         curve.append([best.t_s, None, None, best.val, fmean(scorer(best.artifact, 0) or [0.0])])
     figures |= {"val": curve[-1][3], "test": curve[-1][4]} if curve else {}
-    return Row(
-        suite=job.suite,
-        group=job.group,
-        arm=job.arm.name,
-        cell=job.cell.name,
-        seed=job.seed,
-        key=job.key,
-        simulated=True,
-        world=world.hash,
-        model=f"sim/{job.cell.preset}",
-        package=__version__,
-        cpu_s=round(time.process_time() - began_s, 3),
-        figures=figures,
-        curves={"curve": [*curve, [charged.end_s, None, None, *curve[-1][3:]]] if curve else []},
-        code=code_digest(),
-    )
+    curves = {"curve": [*curve, [charged.end_s, None, None, *curve[-1][3:]]] if curve else []}
+    model = f"sim/{job.cell.preset}"
+    return row_of(job, figures, curves, began_s, world=world.hash, model=model)
 
 
 def figures_of(charged: Charged, cell: Cell) -> dict[str, float | None]:
