@@ -2,7 +2,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from flashevolve.artifact import Artifact
 from flashevolve.engine.usercode import (
     INLINE_CHARS,
     AsyncContext,
+    Attempt,
     SyncContext,
     UserCode,
     takes_context,
@@ -25,11 +26,31 @@ from tests.fakes.workflows import Reduction
 
 ARTIFACT = Artifact({"text": "be brief"})
 EXAMPLE = Example(id="e", data={"input": "hi"})
+ATTEMPT = Attempt(
+    ticket=1,
+    stage="rollout",
+    visit=1,
+    artifact=ARTIFACT.hash,
+    split="train",
+    example="e",
+    replica=1,
+    fresh=True,
+)
 
 
 async def ask(role: str, messages: Any, **parameters: Any) -> Reply:
     await asyncio.sleep(2.0)
     return Reply(text=f"{role}: {messages[-1].text}")
+
+
+def test_user_code_is_told_what_it_is_called_for() -> None:
+    def sync_run(artifact: Any, example: Any, ctx: SyncContext) -> Attempt:
+        return ctx.attempt
+
+    async def async_run(artifact: Any, example: Any, ctx: AsyncContext) -> Attempt:
+        return ctx.attempt
+
+    assert called(sync_run) == called(async_run) == ATTEMPT
 
 
 def called(run: Callable[..., Any]) -> Any:
@@ -38,7 +59,7 @@ def called(run: Callable[..., Any]) -> Any:
     async def main() -> Any:
         code = UserCode(2)
         try:
-            return await code.run(run, ARTIFACT, EXAMPLE, ask)
+            return await code.run(run, ARTIFACT, EXAMPLE, ask, ATTEMPT)
         finally:
             code.close()
 
@@ -82,7 +103,7 @@ def test_only_a_light_metric_looks_at_a_short_answer_in_the_event_loop(
     async def main() -> int:
         code = UserCode(2)
         try:
-            return cast(int, await code.score(metric, EXAMPLE, output, ask))
+            return cast(int, await code.score(metric, EXAMPLE, output, ask, ATTEMPT))
         finally:
             code.close()
 
@@ -96,7 +117,10 @@ def test_scoring_takes_what_the_simulated_world_says_and_nothing_without_it() ->
     async def main(latency_s: Callable[[str, int], float] | None) -> tuple[list[float], float]:
         code = UserCode(2, latency_s)
         try:
-            scores = [await code.score(score, EXAMPLE, "abc", ask, replica) for replica in (1, 2)]
+            scores = [
+                await code.score(score, EXAMPLE, "abc", ask, replace(ATTEMPT, replica=replica))
+                for replica in (1, 2)
+            ]
         finally:
             code.close()
         return scores, asyncio.get_running_loop().time()
@@ -179,7 +203,7 @@ def in_real_time(run: Callable[..., Any]) -> Any:
     async def main() -> Any:
         code = UserCode(2)
         try:
-            return await asyncio.wait_for(code.run(run, ARTIFACT, EXAMPLE, ask), 10)
+            return await asyncio.wait_for(code.run(run, ARTIFACT, EXAMPLE, ask, ATTEMPT), 10)
         finally:
             code.close()
 
@@ -252,7 +276,7 @@ def test_a_thread_whose_evaluation_was_cancelled_asks_nothing_more() -> None:
 
     async def main() -> None:
         code = UserCode(1)
-        task = asyncio.create_task(code.run(stubborn, ARTIFACT, EXAMPLE, never))
+        task = asyncio.create_task(code.run(stubborn, ARTIFACT, EXAMPLE, never, ATTEMPT))
         await asyncio.to_thread(asking.wait, 10)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

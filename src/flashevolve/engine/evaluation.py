@@ -23,7 +23,7 @@ from flashevolve.engine.log import EventLog
 from flashevolve.engine.release import Release
 from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
-from flashevolve.engine.usercode import Ask, UserCode
+from flashevolve.engine.usercode import Ask, Attempt, UserCode
 from flashevolve.errors import ConfigError, DataError, FlashEvolveError, TaskError
 from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
 from flashevolve.llm.messages import Message, system, user
@@ -210,8 +210,7 @@ class EvaluationService:
         place.spend()
         sample = (artifact.hash, split, example.id, replica)
         ask = place.ask(f"{artifact.hash[:12]}/{split}/{example.id}/{replica}", sample)
-        outcome = _jsonable(await self._probed(artifact, example, ask, replica))
-        recorded = ev.OutcomeRecorded(
+        attempt = Attempt(
             ticket=place.ticket,
             stage=place.stage,
             visit=place.visit,
@@ -220,6 +219,10 @@ class EvaluationService:
             example=example.id,
             replica=replica,
             fresh=fresh,
+        )
+        outcome = _jsonable(await self._probed(artifact, example, ask, attempt))
+        recorded = ev.OutcomeRecorded(
+            **vars(attempt),
             **{name: getattr(outcome, name) for name in _RECORDED},
         )
         self._log.append(recorded)
@@ -227,7 +230,7 @@ class EvaluationService:
         return outcome
 
     async def _probed(
-        self, artifact: Artifact, example: Example, ask: Ask, replica: int
+        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
     ) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
         if self._probes_left:
@@ -235,13 +238,13 @@ class EvaluationService:
                 if self._broken is not None:
                     raise self._broken
                 if self._probes_left:
-                    outcome = await self._attempt(artifact, example, ask, replica)
+                    outcome = await self._attempt(artifact, example, ask, attempt)
                     self._broken = self._what_is_broken(example, outcome)
                     if self._broken is not None:
                         raise self._broken
                     return outcome
         # Those who waited for the probe are not held up by each other.
-        return await self._attempt(artifact, example, ask, replica)
+        return await self._attempt(artifact, example, ask, attempt)
 
     def _what_is_broken(self, example: Example, probed: Outcome) -> TaskError | None:
         error = probed.error or ""
@@ -262,11 +265,11 @@ class EvaluationService:
         return None
 
     async def _attempt(
-        self, artifact: Artifact, example: Example, ask: Ask, replica: int
+        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
     ) -> Outcome:
         guard = _Guarded(ask)
         try:
-            output = await self._run(artifact, example, guard)
+            output = await self._run(artifact, example, guard, attempt)
         except (Refused, Truncated, Empty) as error:
             return self._failed(f"the model's answer is unusable ({error.kind}): {error}")
         except (LLMError, BudgetExhausted, FlashEvolveError):
@@ -277,20 +280,20 @@ class EvaluationService:
             guard.raise_if_interrupted()
             return self._failed(_raised("run", error))
         guard.raise_if_interrupted()
-        return await self._score(example, output, guard, replica)
+        return await self._score(example, output, guard, attempt)
 
-    async def _run(self, artifact: Artifact, example: Example, ask: Ask) -> Any:
+    async def _run(self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt) -> Any:
         if self.task.run is not None:
-            return await self._code.run(self.task.run, artifact, example, ask)
+            return await self._code.run(self.task.run, artifact, example, ask, attempt)
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
     async def _score(
-        self, example: Example, output: Any, guard: "_Guarded", replica: int
+        self, example: Example, output: Any, guard: "_Guarded", attempt: Attempt
     ) -> Outcome:
         try:
             scored = output
             if not isinstance(output, Outcome):
-                scored = await self._code.score(self.task.score, example, output, guard, replica)
+                scored = await self._code.score(self.task.score, example, output, guard, attempt)
             guard.raise_if_interrupted()
             outcome = as_outcome(scored, output)
         except (Refused, Truncated, Empty) as error:

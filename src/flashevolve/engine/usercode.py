@@ -10,6 +10,7 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
@@ -17,6 +18,7 @@ from flashevolve.engine.threads import DaemonThreads
 from flashevolve.errors import TaskError
 from flashevolve.llm.dicts import MessagesLike, as_messages
 from flashevolve.llm.messages import Message, Reply
+from flashevolve.task import Split
 
 T = TypeVar("T")
 
@@ -31,6 +33,22 @@ class Ask(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """What user code is called for: one artifact on one example, in one visit of one item."""
+
+    ticket: int
+    stage: str
+    visit: int
+    artifact: str
+    """Its content hash."""
+    split: Split
+    example: str
+    replica: int
+    fresh: bool
+    """False for an outcome that others may ask for too, as those of validation are."""
+
+
 LatencyOf = Callable[[str, int], float]
 """(example id, replica) -> seconds of virtual time."""
 
@@ -38,7 +56,8 @@ LatencyOf = Callable[[str, int], float]
 class AsyncContext:
     """What an async user function gets as `ctx`."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, attempt: Attempt) -> None:
+        self.attempt = attempt
         self._ask = ask
 
     async def chat(self, role: str, messages: MessagesLike, **parameters: Any) -> Reply:
@@ -49,7 +68,8 @@ class AsyncContext:
 class SyncContext:
     """What a sync user function gets as `ctx`; its `chat` blocks the calling thread."""
 
-    def __init__(self, ask: Ask, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, ask: Ask, attempt: Attempt, loop: asyncio.AbstractEventLoop) -> None:
+        self.attempt = attempt
         self._ask = ask
         self._loop = loop
         self._loop_thread = threading.get_ident()
@@ -158,20 +178,24 @@ class UserCode:
         self._slots = asyncio.Semaphore(max_threads)
         self._threads = DaemonThreads(max_threads, "flashevolve-user")
 
-    async def run(self, run: Callable[..., Any], artifact: Any, example: Any, ask: Ask) -> Any:
+    async def run(
+        self, run: Callable[..., Any], artifact: Any, example: Any, ask: Ask, attempt: Attempt
+    ) -> Any:
         """Runs an agent on one example and returns its output."""
-        return await self._call(self._kind(run, "run"), artifact, example, ask)
+        return await self._call(self._kind(run, "run"), artifact, example, ask, attempt)
 
     async def score(
-        self, score: Callable[..., Any], example: Any, output: Any, ask: Ask, replica: int = 0
+        self, score: Callable[..., Any], example: Any, output: Any, ask: Ask, attempt: Attempt
     ) -> Any:
         """Returns what a metric says about an output, in virtual time when the world has it."""
-        scored = await self._call(self._kind(score, "score"), example, output, ask)
+        scored = await self._call(self._kind(score, "score"), example, output, ask, attempt)
         if self._score_latency_s is not None:
-            await asyncio.sleep(self._score_latency_s(example.id, replica))
+            await asyncio.sleep(self._score_latency_s(example.id, attempt.replica))
         return scored
 
-    async def _call(self, kind: "_Kind", first: Any, second: Any, ask: Ask) -> Any:
+    async def _call(
+        self, kind: "_Kind", first: Any, second: Any, ask: Ask, attempt: Attempt
+    ) -> Any:
         """Calls a function, with a context if it takes one.
 
         Exceptions pass unchanged, except those that would end the event loop or hang it.
@@ -180,8 +204,8 @@ class UserCode:
             if not kind.takes_context:
                 return await self._called(kind, first, second)
             if kind.is_async:
-                return await kind.function(first, second, AsyncContext(ask))
-            context = SyncContext(ask, asyncio.get_running_loop())
+                return await kind.function(first, second, AsyncContext(ask, attempt))
+            context = SyncContext(ask, attempt, asyncio.get_running_loop())
             try:
                 return await self._called(kind, first, second, context)
             finally:
