@@ -18,7 +18,7 @@ from flashevolve.llm.failures import Where, from_status
 from flashevolve.llm.hosts import is_local
 from flashevolve.llm.messages import Reply, Request
 from flashevolve.llm.model import Relay
-from flashevolve.llm.secrets import holds_secret, secrets_of
+from flashevolve.llm.secrets import MIN_SECRET_CHARS, holds_secret, secrets_of
 from flashevolve.llm.session import SessionLease
 from flashevolve.llm.stream import ErrorChunk, RelayFailed, StreamReader, without
 from flashevolve.llm.wire import (
@@ -42,8 +42,6 @@ Answer = TypeVar("Answer")
 CONNECT_TIMEOUT_S = 15.0
 """Name look-up, TCP and TLS together; a host that needs longer is down, and a retry costs nothing
 since nothing was sent."""
-MIN_SECRET_CHARS = 8
-"""Shorter "keys" (EMPTY, none, ollama) are placeholders; hiding them would garble answers."""
 
 
 class HTTPModel:
