@@ -10,29 +10,33 @@ outcome; only what no score can express is raised.
 import asyncio
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
+from flashevolve.engine.ask import EmbedAsk
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.release import Release
 from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
-from flashevolve.engine.usercode import Ask, Attempt, UserCode
+from flashevolve.engine.usercode import Attempt, UserCode
 from flashevolve.errors import ConfigError, DataError, FlashEvolveError, TaskError
+from flashevolve.llm.embeddings import Embeddings, Inputs
 from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
-from flashevolve.llm.messages import Message, system, user
+from flashevolve.llm.messages import Message, Reply, system, user
 from flashevolve.outcome import Outcome, Usage
 from flashevolve.policies.stopping import FailureStreak
 from flashevolve.task import Example, Split, Task, place_of
 
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
+
+Answer = TypeVar("Answer")
 
 PROBES = 3
 """Examples on which an agent may fail before we conclude that it is broken, not the artifact."""
@@ -47,7 +51,7 @@ class Place:
     visit: int
     journal: dict[FreshKey, ev.OutcomeRecorded]
     """What was recorded for this item; what is recorded here is added."""
-    ask: Callable[[str, tuple[object, ...]], Ask]
+    ask: Callable[[str, tuple[object, ...]], EmbedAsk]
     """(map key, sample) -> the way to a model for one evaluation."""
     spend: Callable[[], None]
     """Books one metric call; raises if the stage asked for more than it declared."""
@@ -230,7 +234,7 @@ class EvaluationService:
         return outcome
 
     async def _probed(
-        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
     ) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
         if self._probes_left:
@@ -265,7 +269,7 @@ class EvaluationService:
         return None
 
     async def _attempt(
-        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
     ) -> Outcome:
         guard = _Guarded(ask)
         try:
@@ -282,7 +286,9 @@ class EvaluationService:
         guard.raise_if_interrupted()
         return await self._score(example, output, guard, attempt)
 
-    async def _run(self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt) -> Any:
+    async def _run(
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
+    ) -> Any:
         if self.task.run is not None:
             return await self._code.run(self.task.run, artifact, example, ask, attempt)
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
@@ -326,13 +332,19 @@ class EvaluationService:
 class _Guarded:
     """Remembers what user code must not swallow: an exhausted budget, a dead endpoint, a bug."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: EmbedAsk) -> None:
         self._ask = ask
         self._interrupted: Exception | None = None
 
-    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Any:
+    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Reply:
+        return await self._noted(self._ask(role, messages, **parameters))
+
+    async def embed(self, role: str, inputs: Inputs, **parameters: Any) -> Embeddings:
+        return await self._noted(self._ask.embed(role, inputs, **parameters))
+
+    async def _noted(self, answer: Awaitable[Answer]) -> Answer:
         try:
-            return await self._ask(role, messages, **parameters)
+            return await answer
         except (Refused, Truncated, Empty):
             raise
         except (LLMError, BudgetExhausted, FlashEvolveError, ModelBug) as error:
