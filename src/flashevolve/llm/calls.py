@@ -3,7 +3,9 @@
 Every request has a journal key; what is recorded under it is returned, never asked again. A new one
 waits for a slot of its account's limiter, then for its worst case to fit the budget, is recorded,
 and only then sent; it is settled whatever happens. Retries are attempts of the same call, each with
-a reservation of its own, and hold neither slot nor reservation while they sleep.
+a reservation of its own, and hold neither slot nor reservation while they sleep. A call whose
+chunks are relayed is the same call, with the same record; once a chunk was passed on it is not
+tried again.
 """
 
 import asyncio
@@ -19,10 +21,18 @@ from flashevolve.engine.intake import Intake
 from flashevolve.engine.log import EventLog
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.llm.deadline import TailDeadline
-from flashevolve.llm.errors import Empty, Fatal, LLMError, RateLimited, Refused, Truncated
+from flashevolve.llm.errors import (
+    CutShort,
+    Empty,
+    Fatal,
+    LLMError,
+    RateLimited,
+    Refused,
+    Truncated,
+)
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Message, Reply, Request
-from flashevolve.llm.model import ChatModel
+from flashevolve.llm.model import ChatModel, Relay, StreamingModel
 from flashevolve.llm.prices import Price
 from flashevolve.llm.record import reply_from_json, reply_to_json, request_hash, request_to_json
 from flashevolve.llm.retry import RetryPolicy, with_retries
@@ -135,9 +145,14 @@ class CallService:
         messages: Sequence[Message],
         *,
         name: str = "",
+        relay: Relay | None = None,
         **parameters: Any,
     ) -> Reply:
-        """Answers from the journal or asks; see `StageContext.chat` for what is raised."""
+        """Answers from the journal or asks; see `StageContext.chat` for what is raised.
+
+        `relay` gets the chunks of the answer as they arrive; none of an answer that is recorded,
+        or of a model that does not stream. Raises `CutShort` if a stream fails after its first.
+        """
         endpoint, number = self._draw(origin, role)
         seed = derived_seed(self._run_seed, "call", role, *origin.sample, name, number)
         request = Request(
@@ -151,12 +166,18 @@ class CallService:
         # Unlike a resume, another run may allow longer answers because these were cut off.
         asked = (key.request_hash, request.max_output_tokens, origin.sample, number)
         content = text_hash("\n".join(map(str, (endpoint.label, *asked))))
-        call = _NewCall(origin, key, role, endpoint, request, data, content)
+        counted = None if relay is None else _Counted(relay)
+        call = _NewCall(origin, key, role, endpoint, request, data, content, counted)
         if self._reuse is not None and (answer := self._reuse(content)) is not None:
             return self._take_over(call, answer)
 
         async def attempt(n: int) -> Reply:
-            return await self._attempt(call, n)
+            try:
+                return await self._attempt(call, n)
+            except LLMError as error:
+                if counted is None or not counted.n or not error.retryable:
+                    raise
+                raise CutShort(str(error), billed_unknown=error.billed_unknown) from error
 
         new_rng = partial(derived_rng, self._run_seed, "retry", *key)
         limiter, visit = endpoint.limiter, (origin.ticket, origin.stage, origin.visit)
@@ -215,7 +236,7 @@ class CallService:
                 sent_s = loop.time()
                 settled.wait_s = sent_s - asked_s
                 timed = replace(request, timeout_s=endpoint.deadline.seconds)
-                reply = await endpoint.model.complete(timed)
+                reply = await call.answered(timed)
                 settled.latency_s = loop.time() - sent_s
                 endpoint.deadline.observe(settled.latency_s)
                 settled.ok(reply)
@@ -253,6 +274,18 @@ class CallService:
             await self._funds.change()
 
 
+class _Counted:
+    """A relay that knows whether it was used."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+        self.n = 0
+
+    def __call__(self, chunk: Mapping[str, Any]) -> None:
+        self.n += 1
+        self._relay(chunk)
+
+
 @dataclass(frozen=True)
 class _NewCall:
     """A call that the journal does not know."""
@@ -264,6 +297,13 @@ class _NewCall:
     request: Request
     data: dict[str, Any]
     content: str
+    relay: "_Counted | None"
+
+    async def answered(self, request: Request) -> Reply:
+        model = self.endpoint.model
+        if self.relay is None or not isinstance(model, StreamingModel):
+            return await model.complete(request)
+        return await model.stream(request, self.relay)
 
     def reserved(self, number: int, attempt: int, worst: Usage) -> ev.CallReserved:
         return ev.CallReserved(

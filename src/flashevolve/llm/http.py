@@ -4,8 +4,9 @@ One request, one answer or one typed error: no retry, no limit, no count. No key
 `repr` or exception, nor in a reply of an endpoint that echoes what it got.
 """
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -15,8 +16,10 @@ from flashevolve.llm.errors import Fatal, LLMError, Transient
 from flashevolve.llm.failures import Where, from_status
 from flashevolve.llm.hosts import is_local
 from flashevolve.llm.messages import Reply, Request
+from flashevolve.llm.model import Relay
 from flashevolve.llm.secrets import holds_secret, secrets_of
 from flashevolve.llm.session import SessionLease
+from flashevolve.llm.stream import ErrorChunk, RelayFailed, StreamReader, without
 from flashevolve.llm.wire import (
     MaxTokensField,
     Unreadable,
@@ -29,7 +32,9 @@ from flashevolve.llm.wire import (
 )
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession, ClientTimeout
+    from aiohttp import ClientResponse, ClientSession, ClientTimeout
+
+    Read = Callable[[ClientResponse], Awaitable[bytes]]
 
 CONNECT_TIMEOUT_S = 15.0
 """Name look-up, TCP and TLS together; a host that needs longer is down, and a retry costs nothing
@@ -82,16 +87,56 @@ class HTTPModel:
 
     async def complete(self, request: Request) -> Reply:
         """Answers one request, or raises the `LLMError` that says what has to be done."""
-        blob = encode(
+        return self._reply(*await self._post(self._encoded(request), request.timeout_s))
+
+    async def stream(self, request: Request, relay: Relay) -> Reply:
+        """Answers as `complete` does; `relay` gets each chunk as it arrives."""
+        reader = StreamReader(relay, self._secrets)
+        blob = self._encoded(request, stream=True)
+        failure: Exception | None = None
+        try:
+            status, headers, body = await self._post(blob, request.timeout_s, reader.read)
+        except RelayFailed as failed:
+            failure = failed.error
+        except ErrorChunk as told:
+            failure = self._told_in_stream(told.data, reader)
+        except Unreadable as error:
+            failure = Transient(
+                f"{self._where.endpoint} sent an unusable chunk: {error}", billed_unknown=True
+            )
+        except Transient as lost:
+            # What is lost after the end of an answer is its usage at most.
+            failure, status, headers = (None if reader.answer.whole else lost), 200, reader.headers
+        if failure is not None:
+            raise failure
+        if not reader.is_stream:
+            return self._reply(status, headers, body)
+        if not reader.answer.whole:
+            problem = f"{self._where.endpoint}: the stream ended before the answer did"
+            raise Transient(problem, billed_unknown=True)
+        return self._reply(200, headers, json.dumps(reader.answer.completion()).encode())
+
+    def _told_in_stream(self, data: Mapping[str, Any], reader: StreamReader) -> LLMError:
+        try:
+            error = self._error_in_200(data, reader.headers)
+        except Unreadable as unreadable:
+            error = Transient(f"{self._where.endpoint} broke off its stream with {unreadable}")
+        # What had been generated until then is billed like any other answer.
+        error.billed_unknown = True
+        return error
+
+    def _encoded(self, request: Request, *, stream: bool = False) -> bytes:
+        return encode(
             self.name,
             request,
             tokens_field=self._tokens_field,
             extra_body=self._extra_body,
             send_seed=self._send_seed,
+            stream=stream,
         )
-        status, headers, body = await self._post(blob, request.timeout_s)
-        for secret in self._secrets:
-            body = body.replace(secret, b"***")
+
+    def _reply(self, status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+        body = without(self._secrets, body)
         if not 200 <= status < 300:
             raise from_status(self._where, status, headers, _error_body(body), time.time())
         try:
@@ -109,8 +154,13 @@ class HTTPModel:
             await self._lease.release()
             self._lease = None
 
-    async def _post(self, blob: bytes, timeout_s: float) -> tuple[int, Mapping[str, str], bytes]:
-        """Returns (status, headers, body). Raises `Transient` or `Fatal` if there is no answer."""
+    async def _post(
+        self, blob: bytes, timeout_s: float, read: "Read | None" = None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Returns (status, headers, what `read` read; None = the whole body).
+
+        Raises `Transient` or `Fatal` if there is no answer, and what is `read`'s own.
+        """
         import aiohttp
 
         if self._session is None:
@@ -128,7 +178,7 @@ class HTTPModel:
                 allow_redirects=False,
             ) as response:
                 status, headers = response.status, response.headers
-                return status, headers, await response.read()
+                return status, headers, await (read(response) if read else response.read())
         except (aiohttp.ClientError, OSError) as error:
             if status is not None and not 200 <= status < 300:
                 return status, headers, b""
