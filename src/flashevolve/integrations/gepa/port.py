@@ -11,7 +11,6 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any
 
 from flashevolve.artifact import Artifact
@@ -41,7 +40,7 @@ class _Ask:
     context: AsyncContext
 
 
-@dataclass
+@dataclass(eq=False)
 class _Unit:
     """Examples of one candidate that may be evaluated in one call."""
 
@@ -54,7 +53,7 @@ class _Unit:
     asks: list[_Ask] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Job:
     """A call of another method."""
 
@@ -106,7 +105,7 @@ class Port:
         self._calls: set[asyncio.Task[None]] = set()
         self._traced: dict[int, list[tuple[list[str], Any]]] = {}
 
-    # -- evaluations -------------------------------------------------------------------------------
+    # -- evaluations ------------------------------------------------------------
 
     async def run(self, artifact: Artifact, example: Example, ctx: AsyncContext) -> Outcome:
         """Evaluates one example, together with others; this is the task's `run`."""
@@ -169,11 +168,9 @@ class Port:
         batch = await self.call(self.adapter.evaluate, instances, candidate, True)
         return checked(batch, len(ids), "evaluate", traces=True)
 
-    # -- other methods -----------------------------------------------------------------------------
+    # -- other methods ------------------------------------------------------------
 
-    async def call(
-        self, function: Callable[..., Any], *arguments: Any, alone: bool = False
-    ) -> Any:
+    async def call(self, function: Callable[..., Any], *arguments: Any, alone: bool = False) -> Any:
         """Calls another function of the user's; it takes a place like any call of the adapter.
 
         Raises what it raises. `alone`: never beside another such call, however many are allowed.
@@ -187,7 +184,7 @@ class Port:
         """Lets the threads go, after the run; False if one hangs in the adapter."""
         return self._threads.close(CLOSE_GRACE_S)
 
-    # -- what goes out next --------------------------------------------------------------------------
+    # -- what goes out next ------------------------------------------------------------
 
     def _wake(self) -> None:
         self._quiet = 0
@@ -242,14 +239,18 @@ class Port:
             unit.asks = [ask for ask in unit.asks if not ask.future.done()]
         self._units = {key: unit for key, unit in self._units.items() if unit.asks}
         if self._many is not None:
-            # A call has one way to be traced; who needs traces goes first.
-            traced = {key: unit for key, unit in self._units.items() if unit.traces}
-            taken = traced if self._takes_traces and traced else dict(self._units)
-            for key in taken:
-                del self._units[key]
-            return list(taken.values())
+            # A call has one way to be traced; who has waited longest decides which.
+            first = next(iter(self._units.values()), None)
+            taken = [
+                unit
+                for unit in self._units.values()
+                if not self._takes_traces or unit.traces == first.traces  # type: ignore[union-attr]
+            ]
+            self._units = {k: u for k, u in self._units.items() if u not in taken}
+            return taken
         for key, unit in self._units.items():
-            n = len(unit.asks) if unit.whole or self.n_calls == 1 else self._share(len(unit.asks))
+            # One example for each of several calls, so that none waits for another's.
+            n = len(unit.asks) if unit.whole or self.n_calls == 1 else 1
             taken_asks, unit.asks = unit.asks[:n], unit.asks[n:]
             if not unit.asks:
                 del self._units[key]
@@ -258,11 +259,7 @@ class Port:
             return [part]
         return []
 
-    def _share(self, n_waiting: int) -> int:
-        """Returns how many examples one of several calls takes: one, so that none waits longer."""
-        return 1 if self.n_calls > 1 else ceil(n_waiting)
-
-    # -- one call ----------------------------------------------------------------------------------
+    # -- one call ------------------------------------------------------------
 
     async def _do(self, job: _Job) -> None:
         self._alone |= job.alone
