@@ -50,6 +50,8 @@ class Served:
     """What its answer takes, whatever the machine added."""
     left: bool
     """Given up by its client."""
+    cpu_s: float
+    """Processor time of the endpoint's process so far."""
 
 
 class Slots:
@@ -77,7 +79,8 @@ class Slots:
             finally:
                 ended_s = self._clock()
                 spent_s = ended_s - began_s if left else service_s
-                self.log.append(Served(role, arrived_s, began_s, ended_s, spent_s, left))
+                cpu_s = time.process_time()
+                self.log.append(Served(role, arrived_s, began_s, ended_s, spent_s, left, cpu_s))
         return began_s - arrived_s
 
 
