@@ -8,7 +8,11 @@ from flashevolve.bench.realtime.endpoint import Serving, endpoint
 from flashevolve.bench.realtime.slots import Pace
 from flashevolve.errors import DataError
 
-SERVING = Serving(preset="h100-qwen3-8b", pace=Pace(mean_s=0.01, sigma=0.5, slots=2), seed=3)
+SERVING = Serving(
+    preset="h100-qwen3-8b",
+    pace=Pace(means_s={"task": 0.01, "reflect": 0.01}, sigma=0.5, slots=2),
+    seed=3,
+)
 ASKED = [{"role": "user", "content": "Name the colours of the rainbow."}]
 
 

@@ -12,8 +12,8 @@ from flashevolve.simulate.loop import run_virtual
 
 
 def draws(sigma: float, n: int = 4000) -> list[float]:
-    pace = Pace(mean_s=0.3, sigma=sigma, slots=1)
-    return [pace.draw_s(digest(b"draw", str(i).encode())) for i in range(n)]
+    pace = Pace(means_s={"task": 0.3, "reflect": 1.2}, sigma=sigma, slots=1)
+    return [pace.draw_s("task", digest(b"draw", str(i).encode())) for i in range(n)]
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
@@ -26,7 +26,7 @@ def test_answers_take_the_same_mean_at_every_spread(sigma: float) -> None:
 def serve(slots: int, n: int, sigma: float = 0.0) -> Slots:
     async def main() -> Slots:
         clock = asyncio.get_running_loop().time
-        made = Slots(Pace(mean_s=1.0, sigma=sigma, slots=slots), clock)
+        made = Slots(Pace(means_s={"task": 1.0, "reflect": 1.0}, sigma=sigma, slots=slots), clock)
         await asyncio.gather(*(made.serve("task", i) for i in range(n)))
         return made
 
@@ -43,7 +43,10 @@ def test_no_more_are_served_at_once_than_there_are_slots() -> None:
 
 def test_who_gives_up_frees_its_slot_and_stands_in_the_log() -> None:
     async def main() -> Slots:
-        made = Slots(Pace(mean_s=1.0, sigma=0.0, slots=1), asyncio.get_running_loop().time)
+        made = Slots(
+            Pace(means_s={"task": 1.0, "reflect": 1.0}, sigma=0.0, slots=1),
+            asyncio.get_running_loop().time,
+        )
         first = asyncio.create_task(made.serve("reflect", 1))
         second = asyncio.create_task(made.serve("task", 2))
         await asyncio.sleep(0.25)

@@ -38,15 +38,20 @@ def execute(job: Job) -> Row:
         {name: rounded(curve) for name, curve in curves_of(found, seen.log).items()},
         cpu_s,
         world=load_world().hash,
-        model=f"sim/{job.cell.preset}, {pace.mean_s:g} s, sigma {pace.sigma:g}",
+        model=f"sim/{job.cell.preset}, {told_means(pace)}",
     )
     return replace(row, cpu_s=round(row.cpu_s + found.cpu_s + seen.cpu_s, 3))
+
+
+def told_means(pace: Pace) -> str:
+    """Returns the mean latencies in words."""
+    return ", ".join(f"{role} {mean_s:g} s" for role, mean_s in pace.means_s.items())
 
 
 def pace_of(job: Job) -> Pace:
     """Returns how long answers take in the job's cell."""
     asked = job.cell.settings["endpoint"]
-    return Pace(mean_s=asked["mean_s"], sigma=asked["sigma"], slots=job.cell.concurrency)
+    return Pace(means_s=asked["means_s"], sigma=asked["sigma"], slots=job.cell.concurrency)
 
 
 def brief_of(job: Job, seen: Seen, folder: Path) -> Brief:

@@ -2,7 +2,9 @@
 
 All clients of a group have the same examples, budget, slots and distribution of latencies, and each
 runs in a process of its own against an endpoint of its own. Latencies are chosen so that no client
-comes near one processor: DSPy's client takes several times the CPU of the others for each call.
+comes near one processor: DSPy's client takes several times the CPU of the others for each call. A
+reflection takes four times as long as a rollout, as in the probe of gepa whose use of its pool the
+targets were set beside, and N_val is that probe's.
 """
 
 from flashevolve.bench.cell import Arm, Cell, Job
@@ -22,10 +24,15 @@ from flashevolve.bench.suites.gepa_report import (
 
 SIGMAS = (0.0, 0.5, 1.0)
 SLOTS = 16
-MEAN_S = {GEPA_FAMILY: 0.15, DSPY_FAMILY: 0.3}
+MEAN_S = {GEPA_FAMILY: 0.12, DSPY_FAMILY: 0.24}
+"""Of a rollout."""
+REFLECTION = 4.0
+"""Times as long."""
 METRIC_CALLS = {GEPA_FAMILY: 800, DSPY_FAMILY: 400}
-N_TRAIN, N_VAL, N_TEST = 40, 32, 100
-START_S = 3.0
+N_TRAIN, N_VAL, N_TEST = 40, 20, 100
+PER_CALL = 1.25
+"""Slot time for each metric call, in rollouts: reflections included."""
+START_S = 2.5
 """Real seconds of a job besides the client's own call: processes, imports, scoring on test."""
 FEWER = 3
 """Arms that are known to be slow run on one seed in so many."""
@@ -36,7 +43,7 @@ def _peer(client: str, name: str, parents: int, proposals: int) -> Arm:
     return Arm(name=f"{name} {parents} x {proposals}", settings=settings)
 
 
-GEPA_GRID = tuple(_peer(GEPA, "gepa", p, n) for p, n in ((1, 1), (2, 2), (4, 4), (8, 2)))
+GEPA_GRID = tuple(_peer(GEPA, "gepa", p, n) for p, n in ((1, 1), (2, 2), (4, 4), (8, 4)))
 DSPY_GRID = tuple(_peer(DSPY, "dspy.GEPA", p, n) for p, n in ((2, 2), (4, 4)))
 DROP_IN_GEPA = Arm(name=OURS, settings={"client": DROP_IN})
 DROP_IN_OF_DSPY = Arm(name=OURS, settings={"client": DROP_IN_DSPY})
@@ -71,6 +78,7 @@ def jobs(options: Options) -> list[Job]:
 def _job(options: Options, family: str, sigma: float, one: Arm, seed: int) -> Job:
     mean_s = 0.02 if options.quick else MEAN_S[family]
     n_calls = 96 if options.quick else METRIC_CALLS[family]
+    means_s = {"task": mean_s, "reflect": REFLECTION * mean_s}
     n_val, n_test = (8, 8) if options.quick else (N_VAL, N_TEST)
     cell = Cell(
         preset=options.preset or "h100-qwen3-8b",
@@ -79,8 +87,9 @@ def _job(options: Options, family: str, sigma: float, one: Arm, seed: int) -> Jo
         n_val=n_val,
         n_test=n_test,
         metric_calls=n_calls,
-        settings={"endpoint": {"mean_s": mean_s, "sigma": sigma}},
+        settings={"endpoint": {"means_s": means_s, "sigma": sigma}},
     )
+    calls_s = n_calls * mean_s * PER_CALL / SLOTS
     share = SHARES.get(one.name, 0.5)
     return Job(
         suite=NAME,
@@ -90,7 +99,7 @@ def _job(options: Options, family: str, sigma: float, one: Arm, seed: int) -> Jo
         measures=(),
         group=group_of(family, sigma),
         execute=execute,
-        real_s=START_S + n_calls * mean_s / SLOTS / share,
+        real_s=START_S + calls_s / share,
     )
 
 
