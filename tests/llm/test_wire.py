@@ -16,6 +16,7 @@ from flashevolve.llm.messages import (
     ToolCall,
     user,
 )
+from flashevolve.llm.record import reply_from_json, reply_to_json
 from flashevolve.llm.wire import (
     RESERVED,
     Unreadable,
@@ -25,6 +26,7 @@ from flashevolve.llm.wire import (
     read_reply,
     reserved_key,
     split_reasoning,
+    tool_call_to_wire,
     world_of,
 )
 from tests.fakes.patience import patient
@@ -274,3 +276,43 @@ def test_any_json_is_read_or_refused_by_a_typed_error(
         return
     assert isinstance(reply, Reply)
     reply.text.encode()
+
+
+def test_tools_of_other_types_are_sent_as_they_are() -> None:
+    tools = ({"type": "custom", "custom": {"name": "sql"}}, {"name": "look"})
+    sent = body(Request(messages=(user("hi"),), tools=tools))["tools"]
+    assert sent == [tools[0], {"type": "function", "function": {"name": "look"}}]
+
+
+def test_what_an_answer_holds_besides_is_kept_and_recorded() -> None:
+    said = {"content": "yes", "refusal": None, "annotations": [{"type": "url_citation"}]}
+    data = completion(said)
+    data["choices"][0]["logprobs"] = {"content": [{"token": "yes", "logprob": -0.1}]}
+    reply = read_reply(data)
+    assert reply.extra == {
+        "message": {"annotations": [{"type": "url_citation"}]},
+        "choice": {"logprobs": {"content": [{"token": "yes", "logprob": -0.1}]}},
+    }
+    assert reply_from_json(json.loads(json.dumps(reply_to_json(reply)))) == reply
+    assert "extra" not in reply_to_json(read_reply(completion({"content": "yes", "refusal": None})))
+
+
+def test_an_answer_in_sound_is_not_empty() -> None:
+    reply = read_reply(completion({"content": None, "audio": {"id": "a1", "data": "AA"}}))
+    assert reply.extra == {"message": {"audio": {"id": "a1", "data": "AA"}}}
+
+
+def test_calls_of_other_tools_and_what_hosts_add_to_calls_are_kept() -> None:
+    calls = [
+        {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": "select 1"}},
+        {
+            "id": "c2",
+            "type": "function",
+            "function": {"name": "look", "arguments": "{}"},
+            "extra_content": {"google": {"thought_signature": "x"}},
+        },
+    ]
+    reply = read_reply(completion({"content": None, "tool_calls": calls}, "tool_calls"))
+    assert [call.arguments for call in reply.tool_calls] == ["select 1", "{}"]
+    assert [tool_call_to_wire(call) for call in reply.tool_calls] == calls
+    assert reply_from_json(reply_to_json(reply)) == reply

@@ -1,19 +1,36 @@
 """Dicts: messages as other clients write them, made ours.
 
-What a `Message` cannot hold is refused, never dropped: an agent would otherwise be evolved on
-requests that it did not mean. Keys whose value is None are no keys.
+Nothing is dropped: what a `Message` has no name for is kept in its `extra`, a part of another kind
+as an `OtherPart`, and both are sent as they came. What looks like a slip of the pen is refused: an
+agent would otherwise be evolved on requests that it did not mean. Keys whose value is None are no
+keys. `llm.wire.message_to_wire` is the way back.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, get_args
 
 from flashevolve.errors import TaskError, nearest
-from flashevolve.llm.messages import ImagePart, Message, Role, TextPart, ToolCall, user
+from flashevolve.llm.messages import (
+    ImagePart,
+    Message,
+    OtherPart,
+    Part,
+    Role,
+    TextPart,
+    ToolCall,
+    user,
+)
+from flashevolve.llm.wire import CUSTOM, INSTEAD_OF_CONTENT, call_extra
 
 MessagesLike = str | Sequence[Message | Mapping[str, Any]]
 
 ROLES: tuple[str, ...] = get_args(Role)
+FIELDS = ("role", "content", "tool_calls", "tool_call_id")
+"""Of a message; others are passed on."""
+SLIP = 0.85
+"""Likeness from which on a key is taken for a known one with a wrong letter."""
 
 
 def as_messages(messages: MessagesLike) -> list[Message]:
@@ -29,14 +46,15 @@ def as_messages(messages: MessagesLike) -> list[Message]:
 def _message(turn: Any) -> Message:
     if not isinstance(turn, Mapping) or "role" not in turn:
         raise TaskError(f"a message is a dict with 'role' and 'content', got {turn!r:.80}")
-    fields = _fields(turn, "a message", ("role", "content", "tool_calls", "tool_call_id"))
-    role, calls = fields["role"], fields.get("tool_calls") or ()
+    fields = {name: value for name, value in turn.items() if value is not None}
+    role, calls = fields.get("role"), fields.get("tool_calls") or ()
     if role not in ROLES:
         raise TaskError(
             f"a message's role is one of {', '.join(ROLES)}, got {role!r:.80}."
             f"{nearest(str(role), ROLES)}"
         )
-    if "content" not in turn and not calls:
+    extra = {name: _other(name, value) for name, value in fields.items() if name not in FIELDS}
+    if "content" not in turn and not calls and not INSTEAD_OF_CONTENT & extra.keys():
         raise TaskError(f"a message is a dict with 'role' and 'content', got {turn!r:.80}")
     content = fields.get("content", "")
     if not isinstance(content, str):
@@ -46,24 +64,45 @@ def _message(turn: Any) -> Message:
         content=content,
         tool_calls=tuple(_tool_call(call) for call in _items(calls, "tool_calls")),
         tool_call_id=fields.get("tool_call_id"),
+        extra=extra,
     )
 
 
-def _part(part: Any) -> TextPart | ImagePart:
-    if isinstance(part, TextPart | ImagePart):
+def _other(name: Any, value: Any) -> Any:
+    """Returns a field that we have no name for. Raises `TaskError` if it was meant to be known."""
+    slip = get_close_matches(str(name), FIELDS, n=1, cutoff=SLIP)
+    if slip or not isinstance(name, str):
+        raise TaskError(
+            f"a message holds {', '.join(FIELDS)} and what its endpoint knows besides, got the key "
+            f"{name!r:.80}.{nearest(str(name), FIELDS)}"
+        )
+    return _plain(value, f"a message's {name!r:.80}")
+
+
+def _part(part: Any) -> Part:
+    if isinstance(part, TextPart | ImagePart | OtherPart):
         return part
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    if kind == "text" and isinstance(part.get("text"), str):
-        return TextPart(text=_fields(part, "a text part", ("type", "text"))["text"])
-    if kind == "image_url":
-        image = _fields(part, "an image part", ("type", "image_url")).get("image_url")
-        if isinstance(image, Mapping):
-            image = _fields(image, "an image_url", ("url",)).get("url")
-        if isinstance(image, str):
-            return ImagePart(url=image)
+    if isinstance(part, Mapping) and isinstance(part.get("type"), str):
+        fields = {name: value for name, value in part.items() if value is not None}
+        match fields:
+            case {"type": "text", "text": str(text)} if len(fields) == 2:
+                return TextPart(text=text)
+            case {"type": "image_url", "image_url": str(url)} if len(fields) == 2:
+                return ImagePart(url=url)
+            case {"type": "image_url", "image_url": {"url": str(url)}} if (
+                len(fields) == 2 and len(fields["image_url"]) == 1
+            ):
+                return ImagePart(url=url)
+            case {"type": "text"} if not isinstance(fields.get("text"), str):
+                pass
+            case {"type": "image_url"} if "image_url" not in fields:
+                pass
+            case _:
+                return OtherPart(data=_plain(fields, "a part of a message"))
     raise TaskError(
-        "a part of a message is {'type': 'text', 'text': ...} or "
-        f"{{'type': 'image_url', 'image_url': {{'url': ...}}}}, got {part!r:.80}"
+        "a part of a message is {'type': 'text', 'text': ...}, "
+        "{'type': 'image_url', 'image_url': {'url': ...}} or a dict of another type, "
+        f"got {part!r:.80}"
     )
 
 
@@ -71,31 +110,39 @@ def _tool_call(call: Any) -> ToolCall:
     if isinstance(call, ToolCall):
         return call
     if isinstance(call, Mapping):
-        fields = _fields(call, "a tool call", ("id", "type", "function", "name", "arguments"))
-        function = fields.get("function", fields)
-        if isinstance(function, Mapping):
-            arguments = function.get("arguments", "")
+        fields = {name: value for name, value in call.items() if value is not None}
+        named = CUSTOM if fields.get("type") == CUSTOM else "function"
+        if "function" not in fields and "name" in fields:  # As our own records have it.
+            known = ("name", "arguments")
+            fields["function"] = {k: fields.pop(k) for k in known if k in fields}
+        inner = fields.get(named)
+        if isinstance(inner, Mapping):
+            arguments = inner.get("input" if named == CUSTOM else "arguments", "")
             if isinstance(arguments, Mapping):
                 arguments = json.dumps(dict(arguments))
-            texts = (fields.get("id"), function.get("name"), arguments)
+            texts = (fields.get("id"), inner.get("name"), arguments)
             if all(isinstance(text, str) for text in texts):
-                return ToolCall(id=fields["id"], name=function["name"], arguments=arguments)
+                rest = _plain(call_extra(fields, named), "a tool call")
+                return ToolCall(
+                    id=fields["id"], name=inner["name"], arguments=arguments, extra=rest
+                )
     raise TaskError(
         "a tool call is {'id': ..., 'type': 'function', 'function': {'name': ..., "
         f"'arguments': '...'}}}}, got {call!r:.80}"
     )
 
 
-def _fields(table: Mapping[str, Any], what: str, known: Sequence[str]) -> dict[str, Any]:
-    """Returns the fields that are set. Raises `TaskError` if one of them is not `known`."""
-    fields = {name: value for name, value in table.items() if value is not None}
-    for name in fields:
-        if name not in known:
-            raise TaskError(
-                f"{what} holds {', '.join(known)}, got the key {name!r:.80}."
-                f"{nearest(str(name), known)}"
-            )
-    return fields
+def _plain(value: Any, what: str) -> Any:
+    """Returns JSON as plain dicts and lists. Raises `TaskError` for what JSON does not know."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {name: _plain(inner, what) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner, what) for inner in value]
+    raise TaskError(
+        f"{what} can only hold what JSON knows, got {type(value).__name__}: {value!r:.80}"
+    )
 
 
 def _items(value: Any, what: str) -> Iterable[Any]:

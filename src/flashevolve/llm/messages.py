@@ -1,14 +1,15 @@
 """What is said to a model and what it says back, independent of any wire format.
 
-All frozen, all JSON-serialisable; requests hash the same however they were built.
+All frozen, all JSON-serialisable; requests hash the same however they were built. What OpenAI's
+chat API knows and we have no name for travels in `extra` fields and `OtherPart`s, unread.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Role = Literal["system", "user", "assistant", "tool"]
+Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
@@ -30,13 +31,36 @@ class ImagePart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OtherPart:
+    """A part of a message that is neither plain text nor a plain image, as its sender wrote it.
+
+    An audio, a file, a text with a mark for the cache, an image with a wish for its detail.
+    """
+
+    data: Mapping[str, Any] = field(hash=False)
+    """With its own `type`, which a host knows."""
+    type: Literal["other"] = "other"
+
+    @property
+    def text(self) -> str:
+        """The text of a text part; empty for anything else."""
+        text = self.data.get("text") if self.data.get("type") == "text" else None
+        return text if isinstance(text, str) else ""
+
+
+Part = TextPart | ImagePart | OtherPart
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolCall:
     """A model's wish to have a tool called."""
 
     id: str
     name: str
     arguments: str
-    """JSON text, exactly as the model wrote it."""
+    """JSON text, exactly as the model wrote it; free text if `extra` says type `custom`."""
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Its other fields; those inside the function are under `function`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,18 +68,25 @@ class Message:
     """One turn."""
 
     role: Role
-    content: str | tuple[TextPart | ImagePart, ...]
+    content: str | tuple[Part, ...]
     tool_calls: tuple[ToolCall, ...] = ()
     """Only on assistant turns."""
     tool_call_id: str | None = None
     """Only on tool turns: the call that this answers."""
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Its other fields (name, audio, refusal, ...), sent as they are."""
 
     @property
     def text(self) -> str:
         """All text of the message, parts joined by newlines."""
         if isinstance(self.content, str):
             return self.content
-        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+        texts = [
+            part.text
+            for part in self.content
+            if isinstance(part, TextPart) or (isinstance(part, OtherPart) and part.text)
+        ]
+        return "\n".join(texts)
 
 
 def system(text: str) -> Message:
@@ -96,17 +127,12 @@ class Request:
         """More tokens than the endpoint can count: no tokenizer emits more tokens than bytes.
 
         Texts as UTF-8, tools, schema and `extra_body` as indented JSON, since templates write
-        them so; an image, and what a template puts around each message, as constants.
+        them so; an image, and what a template puts around each message, as constants. What may
+        stand for a document counts as much as any model can read.
         """
         n_tokens = MESSAGE_OVERHEAD_TOKENS * (len(self.messages) + 1)
         for message in self.messages:
-            n_tokens += text_bound_tokens(message.text)
-            if not isinstance(message.content, str):
-                images = sum(isinstance(part, ImagePart) for part in message.content)
-                n_tokens += IMAGE_BOUND_TOKENS * images
-            if message.tool_calls:
-                n_tokens += json_bound_tokens([asdict(call) for call in message.tool_calls])
-            n_tokens += text_bound_tokens(message.tool_call_id or "")
+            n_tokens += _bound_tokens(message)
         for extra in (self.tools, self.response_schema, self.extra_body):
             if extra:
                 n_tokens += FORMAT_OVERHEAD_TOKENS + json_bound_tokens(extra)
@@ -119,6 +145,39 @@ FORMAT_OVERHEAD_TOKENS = 1024
 """Endpoints explain to the model how to call tools or keep to a schema, in up to 600 tokens."""
 IMAGE_BOUND_TOKENS = 4096
 """Hosts count an image by its size, from 85 to some 3,000 tokens, whatever its bytes."""
+
+
+DOCUMENT_BOUND_TOKENS = 1_000_000
+"""A file, or anything that is named by an address or an id: its bytes say nothing (a page of a
+PDF takes a few hundred and is read as text and as an image), and models read a million at most."""
+_BOUND_BY_BYTES = frozenset({"text", "refusal", "input_audio", "thinking", "redacted_thinking"})
+"""Kinds of parts that carry what is read; a second of audio has far more bytes than tokens."""
+_NAMES_WHAT_IS_STORED = "audio"
+"""The field of a turn that names, by its id, what the endpoint kept of an earlier answer."""
+
+
+def _bound_tokens(message: Message) -> int:
+    n_tokens = text_bound_tokens(message.text) + text_bound_tokens(message.tool_call_id or "")
+    if not isinstance(message.content, str):
+        for part in message.content:
+            if isinstance(part, ImagePart):
+                n_tokens += IMAGE_BOUND_TOKENS
+            elif isinstance(part, OtherPart):
+                n_tokens += _other_bound_tokens(part.data)
+    if message.tool_calls:
+        n_tokens += json_bound_tokens([vars(call) for call in message.tool_calls])
+    if message.extra:
+        n_tokens += json_bound_tokens(message.extra)
+        n_tokens += DOCUMENT_BOUND_TOKENS * (_NAMES_WHAT_IS_STORED in message.extra)
+    return n_tokens
+
+
+def _other_bound_tokens(data: Mapping[str, Any]) -> int:
+    kind = data.get("type")
+    if kind == "image_url":
+        rest = {name: value for name, value in data.items() if name != "image_url"}
+        return IMAGE_BOUND_TOKENS + json_bound_tokens(rest)
+    return json_bound_tokens(data) + DOCUMENT_BOUND_TOKENS * (kind not in _BOUND_BY_BYTES)
 
 
 def text_bound_tokens(text: str) -> int:
@@ -148,6 +207,9 @@ class Reply:
     """As the endpoint counted; None = it did not say."""
     tokens_out: int | None = None
     model: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Other fields of the answer: of its message (refusal, annotations, audio, ...) under
+    `message`, of the choice (logprobs, ...) under `choice`; no empty ones."""
     world: str = ""
     """Hash of the simulated world behind the endpoint, `UNRECORDED_WORLD` if it told none; empty
     for an endpoint that does not say that it is simulated."""

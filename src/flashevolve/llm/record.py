@@ -19,9 +19,18 @@ def message_to_json(message: Message) -> dict[str, Any]:
     else:
         data = {"role": message.role, "content": [asdict(part) for part in message.content]}
     if message.tool_calls:
-        data["tool_calls"] = [asdict(call) for call in message.tool_calls]
+        data["tool_calls"] = [_call_to_json(call) for call in message.tool_calls]
     if message.tool_call_id is not None:
         data["tool_call_id"] = message.tool_call_id
+    if message.extra:
+        data["extra"] = dict(message.extra)
+    return data
+
+
+def _call_to_json(call: ToolCall) -> dict[str, Any]:
+    data: dict[str, Any] = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    if call.extra:
+        data["extra"] = dict(call.extra)
     return data
 
 
@@ -56,7 +65,7 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
     """Returns a reply as plain data; empty fields are left out."""
     data = {name: value for name, value in vars(reply).items() if value}
     if reply.tool_calls:
-        data["tool_calls"] = [asdict(call) for call in reply.tool_calls]
+        data["tool_calls"] = [_call_to_json(call) for call in reply.tool_calls]
     return data
 
 

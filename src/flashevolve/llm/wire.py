@@ -16,6 +16,7 @@ from flashevolve.llm.messages import (
     Finish,
     ImagePart,
     Message,
+    Part,
     Reply,
     Request,
     TextPart,
@@ -39,6 +40,12 @@ SIMULATED_FINGERPRINT = "simulated-"
 MAX_QUOTED_CHARS = 300
 """Of an endpoint's own words in our messages: the sentence that matters, not a page of HTML."""
 
+CUSTOM = "custom"
+"""Type of a tool that is called with free text instead of JSON."""
+
+INSTEAD_OF_CONTENT = frozenset({"function_call", "audio", "refusal"})
+"""Fields of a turn that may stand where its content would."""
+
 _NEWER_NAME = re.compile(r"(o1|o3|o4|gpt-5)")
 _FINISH: Mapping[str, Finish] = {
     "length": "length",
@@ -48,6 +55,8 @@ _FINISH: Mapping[str, Finish] = {
     "content_filter": "content_filter",
 }
 _WORLD_HASH = re.compile(r"[0-9a-f]{12}")
+_READ_OF_MESSAGE = frozenset({"role", "content", "reasoning_content", "reasoning", "tool_calls"})
+_READ_OF_CHOICE = frozenset({"index", "message", "delta", "finish_reason"})
 _BROKEN_OFF = frozenset({"error", "abort"})
 """Reasons by which proxies and inference servers report that generation died half-way."""
 
@@ -76,7 +85,7 @@ def encode(
     """
     body: dict[str, Any] = {
         "model": model_name,
-        "messages": [_message(m) for m in request.messages],
+        "messages": [message_to_wire(m) for m in request.messages],
         tokens_field: request.max_output_tokens,
     }
     if request.temperature is not None:
@@ -87,7 +96,7 @@ def encode(
         body["response_format"] = _response_format(request.response_schema)
     if request.tools:
         body["tools"] = [
-            dict(t) if t.get("type") == "function" else {"type": "function", "function": dict(t)}
+            dict(t) if "type" in t else {"type": "function", "function": dict(t)}
             for t in request.tools
         ]
     if send_seed and request.seed is not None:
@@ -110,28 +119,40 @@ def reserved_key(extra_body: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _message(message: Message) -> dict[str, Any]:
+def message_to_wire(message: Message) -> dict[str, Any]:
+    """Returns a message as OpenAI's API has it; `llm.dicts.as_messages` is the way back."""
     content: str | list[dict[str, Any]] | None
     if isinstance(message.content, str):
         content = message.content
     else:
         content = [_part(part) for part in message.content]
-    out: dict[str, Any] = {"role": message.role, "content": content}
+    if not content and (message.tool_calls or INSTEAD_OF_CONTENT & message.extra.keys()):
+        content = None
+    out: dict[str, Any] = {**message.extra, "role": message.role, "content": content}
     if message.tool_calls:
-        out["content"] = content or None
-        out["tool_calls"] = [
-            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-            for c in message.tool_calls
-        ]
+        out["tool_calls"] = [tool_call_to_wire(call) for call in message.tool_calls]
     if message.tool_call_id is not None:
         out["tool_call_id"] = message.tool_call_id
     return out
 
 
-def _part(part: TextPart | ImagePart) -> dict[str, Any]:
+def tool_call_to_wire(call: ToolCall) -> dict[str, Any]:
+    """Returns a tool call as OpenAI's API has it."""
+    if call.extra.get("type") == CUSTOM:
+        inner, named = {"name": call.name, "input": call.arguments}, CUSTOM
+    else:
+        inner, named = {"name": call.name, "arguments": call.arguments}, "function"
+    out: dict[str, Any] = {"id": call.id, "type": named} | dict(call.extra)
+    out[named] = {**inner, **call.extra.get(named, {})}
+    return out
+
+
+def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
-    return {"type": "image_url", "image_url": {"url": part.url}}
+    if isinstance(part, ImagePart):
+        return {"type": "image_url", "image_url": {"url": part.url}}
+    return dict(part.data)
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +206,7 @@ def read_reply(data: Mapping[str, Any], world: str = "") -> Reply:
         raise Unreadable("expected an object 'choices[0].message', found none")
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else ""
-    reply = _reply(message, finish, data, world)
+    reply = _reply(choice, message, data, world)
     if finish in _BROKEN_OFF:
         raise Transient(
             f"the endpoint broke off the answer (finish_reason {finish!r})",
@@ -198,12 +219,16 @@ def read_reply(data: Mapping[str, Any], world: str = "") -> Reply:
         raise Refused(f"the model or its filter refused: {words[:MAX_QUOTED_CHARS]}", reply=reply)
     if reply.finish == "length":
         raise Truncated("the answer was cut at max_output_tokens", reply=reply)
-    if not reply.text.strip() and not reply.tool_calls:
+    told = reply.extra.get("message", {})
+    if not reply.text.strip() and not reply.tool_calls and not INSTEAD_OF_CONTENT & told.keys():
         raise Empty("the answer holds no text and no tool call", reply=reply)
     return reply
 
 
-def _reply(message: Mapping[str, Any], finish: str, data: Mapping[str, Any], world: str) -> Reply:
+def _reply(
+    choice: Mapping[str, Any], message: Mapping[str, Any], data: Mapping[str, Any], world: str
+) -> Reply:
+    finish = choice.get("finish_reason")
     told = message.get("reasoning_content") or message.get("reasoning") or ""
     reasoning = _clean(told) if isinstance(told, str) else ""
     text = _clean(_text(message.get("content")))
@@ -213,12 +238,22 @@ def _reply(message: Mapping[str, Any], finish: str, data: Mapping[str, Any], wor
         text=text,
         reasoning="\n".join(part for part in (reasoning, thought) if part),
         tool_calls=_tool_calls(message.get("tool_calls")),
-        finish=_FINISH.get(finish, "stop"),
+        finish=_FINISH.get(finish, "stop") if isinstance(finish, str) else "stop",
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         model=str(data.get("model") or ""),
+        extra=_told_besides(choice, message),
         world=world,
     )
+
+
+def _told_besides(choice: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a `Reply` has no field for; nothing that is empty."""
+    besides = {
+        "message": {k: v for k, v in message.items() if v and k not in _READ_OF_MESSAGE},
+        "choice": {k: v for k, v in choice.items() if v and k not in _READ_OF_CHOICE},
+    }
+    return {name: fields for name, fields in besides.items() if fields}
 
 
 def split_reasoning(text: str, *, may_be_implied: bool = True) -> tuple[str, str]:
@@ -261,15 +296,37 @@ def _clean(text: str) -> str:
 def _tool_calls(found: Any) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
     for entry in found if isinstance(found, list) else ():
-        function = entry.get("function") if isinstance(entry, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        named = CUSTOM if isinstance(entry, dict) and entry.get("type") == CUSTOM else "function"
+        inner = entry.get(named) if isinstance(entry, dict) else None
+        if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
             continue
-        arguments = function.get("arguments")
+        arguments = inner.get("input" if named == CUSTOM else "arguments")
         if not isinstance(arguments, str):  # Some servers send the object instead of its text.
             arguments = json.dumps(arguments if arguments is not None else {})
-        call_id = str(entry.get("id") or f"call_{len(calls)}")
-        calls.append(ToolCall(id=call_id, name=function["name"], arguments=_clean(arguments)))
+        calls.append(
+            ToolCall(
+                id=str(entry.get("id") or f"call_{len(calls)}"),
+                name=inner["name"],
+                arguments=_clean(arguments),
+                extra=call_extra(entry, named),
+            )
+        )
     return tuple(calls)
+
+
+def call_extra(entry: Mapping[str, Any], named: str) -> dict[str, Any]:
+    """Returns what a tool call on the wire holds besides id, name and arguments.
+
+    `named` is its type, and the field in which its name is.
+    """
+    # The index says where a piece of a stream belongs, and nothing about the call.
+    read = {"id", "type", "index", named}
+    extra = {k: v for k, v in entry.items() if v is not None and k not in read}
+    known = ("name", "input" if named == CUSTOM else "arguments")
+    rest = {k: v for k, v in entry.get(named, {}).items() if v is not None and k not in known}
+    if rest:
+        extra[named] = rest
+    return {**extra, "type": CUSTOM} if named == CUSTOM else extra
 
 
 def _usage(usage: Any) -> tuple[int | None, int | None]:
