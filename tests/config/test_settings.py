@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from flashevolve.config import Budget, Limits, Model, Price, Settings, Staleness
+from flashevolve.config import Budget, Limits, Model, Price, Settings, Staleness, dump
 from flashevolve.errors import ConfigError
 
 
@@ -143,3 +143,27 @@ def test_importing_the_configuration_loads_nothing_heavy() -> None:
     code = "import sys, flashevolve.config; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(out.stdout.split())
+
+
+class Client:
+    """Answers nothing, but could."""
+
+    async def complete(self, request: object) -> object:
+        return request
+
+    async def close(self) -> None:
+        pass
+
+
+def test_a_model_may_bring_a_client_which_is_neither_recorded_nor_compared() -> None:
+    model = Model("mine", client=Client())
+    assert model == Model("mine")
+    assert "client" not in repr(model)
+    settings = Settings(models={"task": (model,)})
+    assert settings.role("task")[0].client is model.client
+    assert "client" not in dump(settings)["models"]["task"]
+
+
+def test_a_client_that_cannot_answer_is_one_line() -> None:
+    with pytest.raises(ConfigError, match=r"^Model: client: expected an object with `async comp"):
+        Model("mine", client="gpt-4o-mini")

@@ -9,7 +9,7 @@ import pytest
 
 from flashevolve.errors import ConfigError
 from flashevolve.llm.http import HTTPModel
-from flashevolve.llm.messages import Request, user
+from flashevolve.llm.messages import Reply, Request, user
 from flashevolve.llm.prices import FREE, Price, lookup
 from flashevolve.llm.registry import Endpoint, account, connect, endpoint, price
 from tests.fakes.endpoint import Endpoint as FakeEndpoint
@@ -26,6 +26,7 @@ class Spec:
     extra_headers: Mapping[str, str] = field(default_factory=dict)
     price: Price | None = None
     send_seed: bool = False
+    client: Any = None
 
 
 @pytest.mark.parametrize(
@@ -162,3 +163,31 @@ def test_a_model_of_litellm_is_connected_and_its_missing_key_named() -> None:
         connect(Spec("anthropic/claude-sonnet-4.5"), {})
     model = connect(Spec("anthropic/claude-sonnet-4.5", key_env="MINE"), {"MINE": KEY})
     assert repr(model) == "LiteLLMModel('anthropic/claude-sonnet-4.5')"
+
+
+class Own:
+    """A client that a user wrote."""
+
+    async def complete(self, request: Request) -> Reply:
+        return Reply(text=f"you said {request.messages[-1].text}", tokens_in=1, tokens_out=2)
+
+    async def close(self) -> None:
+        pass
+
+
+class Shared(Own):
+    account = "my proxy"
+
+
+def test_a_client_of_ones_own_is_asked_instead_of_an_endpoint() -> None:
+    client = Own()
+    spec = Spec("mine/no-such-provider", client=client)
+    assert connect(spec, {}) is client
+
+
+def test_a_client_of_ones_own_has_its_own_account_and_only_a_configured_price() -> None:
+    assert account(Spec("mine", client=Own())) == "python mine"
+    assert account(Spec("mine", client=Shared())) == "my proxy"
+    assert price(Spec("gpt-4o-mini", client=Own())) is None
+    costs = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=2.0)
+    assert price(Spec("mine", client=Own(), price=costs)) == costs

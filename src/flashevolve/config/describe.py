@@ -81,6 +81,7 @@ def _defaults(cls: type) -> dict[str, str]:
     return {
         name: NO_DEFAULT if f.is_required() else _toml(f.get_default(call_default_factory=True))
         for name, f in fields.items()
+        if not f.exclude  # What is excluded from a dump can only be given from Python.
     }
 
 

@@ -70,6 +70,19 @@ def _variable(name: str | None) -> str | None:
     return name or None
 
 
+def _client(given: Any) -> Any:
+    if given is not None and not all(callable(getattr(given, m, None)) for m in CLIENT_METHODS):
+        raise ValueError(
+            "expected an object with `async complete(request)` and `async close()`, given from "
+            "Python; a configuration file names a model by name and base_url"
+        )
+    return given
+
+
+CLIENT_METHODS = ("complete", "close")
+"""What `llm.model.ChatModel` asks of an implementation."""
+
+
 def _not_hidden(table: dict[str, T]) -> dict[str, T]:
     for name, value in table.items():
         if value == HIDDEN:
@@ -122,6 +135,10 @@ class Model(metaclass=OneLine):
     """Share of the requests where a role has several models."""
     send_seed: bool = False
     """Whether to send a seed with each request, for endpoints that honour it."""
+    client: Annotated[Any, AfterValidator(_client), Field(exclude=True)] = field(
+        default=None, repr=False, compare=False
+    )
+    """From Python only: a `flashevolve.llm.model.ChatModel` that answers instead of an endpoint."""
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
@@ -176,7 +193,11 @@ class TaskSettings(Table):
 
     workload: str | None = None
     """A built-in task, which brings its own scoring: instructions, instructions-loose,
-    instructions-whole, instructions-whole-loose, or shape."""
+    instructions-whole, instructions-whole-loose, hotpotqa, hotpotqa-f1, hover, hover-recall,
+    hover-label, or shape."""
+    corpus: Path | None = None
+    """For hotpotqa and hover: JSONL file of the passages that are searched, each with title and
+    text; absent = the passages that the examples hold."""
     metric: Annotated[str, AfterValidator(_metric)] | None = None
     """How an output is scored: exact, contains, numeric, regex, json, or module:function."""
     run: Annotated[str, AfterValidator(_import_path)] | None = None

@@ -29,7 +29,8 @@ from flashevolve.errors import ConfigError, DataError, FlashEvolveError, TaskErr
 from flashevolve.llm.embeddings import Embeddings, Inputs
 from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
 from flashevolve.llm.messages import Message, Reply, system, user
-from flashevolve.outcome import Outcome, Usage
+from flashevolve.objectives import mean_objectives, plain_objectives
+from flashevolve.outcome import Outcome, Scored, Usage
 from flashevolve.policies.stopping import FailureStreak
 from flashevolve.task import Example, Split, Task, place_of
 
@@ -188,7 +189,7 @@ class EvaluationService:
             if recorded is not None:
                 return _outcome_of(recorded)
             if known is not None and shared in known:
-                return Outcome(score=known[shared])
+                return Outcome(score=known[shared].score, objectives=known[shared].objectives)
             if flight not in self._under_way:
                 break
             # Whoever runs it may fail or be cancelled; then it is ours to run.
@@ -197,7 +198,7 @@ class EvaluationService:
         try:
             outcome = await self._recorded(place, artifact, split, example, replica, fresh)
             if known is not None:
-                known[shared] = outcome.score
+                known[shared] = Scored(outcome.score, outcome.objectives)
             return outcome
         finally:
             self._under_way.pop(flight).cancel()
@@ -356,7 +357,7 @@ class _Guarded:
             raise self._interrupted
 
 
-_RECORDED = ("score", "output", "feedback", "trace", "error", "usage")
+_RECORDED = ("score", "output", "feedback", "trace", "error", "usage", "objectives")
 
 
 def default_messages(artifact: Artifact, example: Example, input_field: str) -> list[Message]:
@@ -373,11 +374,13 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
 
 
 def mean_outcome(replicas: Sequence[Outcome]) -> Outcome:
-    """Returns the first outcome with the mean of all scores, and their usage together."""
+    """Returns the first outcome with the means of all scores, and their usage together."""
     if len(replicas) == 1:
         return replicas[0]
     usage = sum((outcome.usage for outcome in replicas), Usage())
-    return replace(replicas[0], score=fmean(outcome.score for outcome in replicas), usage=usage)
+    score = fmean(outcome.score for outcome in replicas)
+    objectives = mean_objectives(outcome.objectives for outcome in replicas)
+    return replace(replicas[0], score=score, usage=usage, objectives=objectives)
 
 
 def as_outcome(scored: Any, output: Any) -> Outcome:
@@ -391,6 +394,7 @@ def as_outcome(scored: Any, output: Any) -> Outcome:
             feedback=_words("feedback", scored.feedback) or "",
             usage=_usage(scored.usage),
             error=_words("error", scored.error),
+            objectives=plain_objectives(scored.objectives),
         )
     feedback = ""
     if isinstance(scored, tuple):

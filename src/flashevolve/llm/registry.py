@@ -4,7 +4,9 @@
 `sim/<preset>` is the built-in simulation, `sim/<preset>/<shape>` the same with the load of a
 published workload; `anthropic/…` and its like are asked by litellm, if that is installed. Whatever
 has a `base_url` is sent there under its name as written, slashes included (`Qwen/Qwen3-8B`). Keys
-are read here and nowhere else.
+are read here and nowhere else. A model that was given its own client from Python is asked through
+that: nothing is looked up for it, its account is the client's `account` if it has one, and its
+price is known only if it was configured.
 """
 
 from collections.abc import Mapping
@@ -70,6 +72,11 @@ class ModelSpec(Protocol):
     @property
     def send_seed(self) -> bool:
         """Whether requests carry a seed."""
+        ...
+
+    @property
+    def client(self) -> ChatModel | None:
+        """Answers instead of an endpoint; None = whatever the name implies."""
         ...
 
 
@@ -143,6 +150,8 @@ def connect(
     server; `world` is the file that describes their world, None = the package's own. Raises
     `ConfigError` for an unknown endpoint, a missing key or unusable options.
     """
+    if model.client is not None:
+        return model.client
     if preset := _preset(model):
         # By name, since nobody who calls a real model should pay for importing the simulation.
         simulated = import_module("flashevolve.simulate.model").SimulatedModel
@@ -176,6 +185,8 @@ def connect(
 
 def account(model: ModelSpec) -> str:
     """Returns what an endpoint counts requests by: host and key; names a limiter."""
+    if model.client is not None:
+        return str(getattr(model.client, "account", None) or f"python {model.name}")
     if preset := _preset(model):
         # Shapes of one preset share its machine or its account.
         return f"{SIMULATED}/{preset.partition('/')[0]}"
@@ -196,6 +207,8 @@ def price(model: ModelSpec, *, local_is_free: bool = True) -> Price | None:
             input_usd_per_mtok=model.price.input_usd_per_mtok,
             output_usd_per_mtok=model.price.output_usd_per_mtok,
         )
+    if model.client is not None:
+        return None
     if _preset(model):
         return FREE
     at = endpoint(model)
