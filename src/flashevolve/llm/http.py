@@ -79,6 +79,7 @@ class HTTPModel:
         self._secrets = _secrets(api_key, extra_headers or {}, parts.query, self._extra_body)
         self._proxy = _proxy(parts)
         self._send_seed = send_seed
+        self._streams_usage = True
         self._tokens_field = max_tokens_field_name or max_tokens_field(name)
         self._session = session
         self._lease: SessionLease | None = None
@@ -101,6 +102,16 @@ class HTTPModel:
 
     async def stream(self, request: Request, relay: Relay) -> Reply:
         """Answers as `complete` does; `relay` gets each chunk as it arrives."""
+        try:
+            return await self._stream(request, relay)
+        except Fatal as error:
+            if not self._streams_usage or "stream_options" not in str(error):
+                raise
+        # Some endpoints know no such field; they may tell the usage all the same.
+        self._streams_usage = False
+        return await self._stream(request, relay)
+
+    async def _stream(self, request: Request, relay: Relay) -> Reply:
         reader = StreamReader(relay, self._secrets)
         blob = self._encoded(request, stream=True)
         failure: Exception | None = None
@@ -145,6 +156,7 @@ class HTTPModel:
             extra_body=self._extra_body,
             send_seed=self._send_seed,
             stream=stream,
+            stream_usage=self._streams_usage,
         )
 
     def _reply(self, status: int, headers: Mapping[str, str], body: bytes) -> Reply:

@@ -79,11 +79,12 @@ def request_body(
     extra_body: Mapping[str, Any],
     send_seed: bool,
     stream: bool = False,
+    stream_usage: bool = True,
 ) -> dict[str, Any]:
     """Returns the body for `request`; `extra_body` and then the request's own come last.
 
-    A stream is always asked for its usage. Raises `Fatal` if the request's `extra_body` sets a key
-    in `RESERVED`.
+    A stream is asked for its usage, unless the endpoint is known to refuse that. Raises `Fatal` if
+    the request's `extra_body` sets a key in `RESERVED`.
     """
     body: dict[str, Any] = {
         "model": model_name,
@@ -109,7 +110,8 @@ def request_body(
     body.update(request.extra_body)
     if stream:
         body["stream"] = True
-        body["stream_options"] = {**body.get("stream_options", {}), "include_usage": True}
+        if stream_usage:
+            body["stream_options"] = {**body.get("stream_options", {}), "include_usage": True}
     return body
 
 
@@ -121,6 +123,7 @@ def encode(
     extra_body: Mapping[str, Any],
     send_seed: bool,
     stream: bool = False,
+    stream_usage: bool = True,
 ) -> bytes:
     """Returns `request_body` as JSON."""
     body = request_body(
@@ -130,6 +133,7 @@ def encode(
         extra_body=extra_body,
         send_seed=send_seed,
         stream=stream,
+        stream_usage=stream_usage,
     )
     # Half of a surrogate pair (from a reply cut inside an emoji) has no UTF-8 form.
     return json.dumps(body, ensure_ascii=False).encode(errors="replace")
