@@ -16,6 +16,8 @@ from flashevolve.llm.messages import Message, Reply
 KNOWN = Known(
     limits={"task": 100, "reflect": 8192}, names={"openai/gpt-x": "task", "gpt-x": "task"}
 )
+    limits={"task": 100, "reflect": 8192}, names={"openai/gpt-x": "task", "gpt-x": "task"}
+)
 HELLO = [{"role": "user", "content": "hello"}]
 
 
