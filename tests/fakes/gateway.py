@@ -13,11 +13,8 @@ from flashevolve.llm.gateway.door import Door
 from flashevolve.llm.gateway.gateway import Gateway
 from flashevolve.llm.messages import Message, Reply
 
-KNOWN = Known(
-    limits={"task": 100, "reflect": 8192}, names={"openai/gpt-x": "task", "gpt-x": "task"}
-)
-    limits={"task": 100, "reflect": 8192}, names={"openai/gpt-x": "task", "gpt-x": "task"}
-)
+NAMES = {"openai/gpt-x": "task", "gpt-x": "task"}
+KNOWN = Known(limits={"task": 100, "reflect": 8192}, names=NAMES)
 HELLO = [{"role": "user", "content": "hello"}]
 
 
