@@ -32,7 +32,6 @@ from pydantic import TypeAdapter
 from benchmarks.raw_server import Shape, raw_server
 from flashevolve.engine.funds import Funds
 from flashevolve.engine.log import EventLog
-from flashevolve.engine.state import RunState
 from flashevolve.llm.calls import CallService, Endpoint, Origin
 from flashevolve.llm.gateway.gateway import Gateway
 from flashevolve.llm.gateway.known import known_to
@@ -220,9 +219,7 @@ async def whole_calls(
 
 async def streams(base_url: str, run_dir: Path, process: "subprocess.Popen[str]") -> None:
     """Measures how long the first byte of a stream takes, and prints it."""
-    bare = await told_by(
-        process, url=base_url + "/chat/completions", token="none", streams=STREAMS
-    )
+    bare = await told_by(process, url=base_url + "/chat/completions", token="none", streams=STREAMS)
     async with way_to(base_url, run_dir) as way:
         await told_by(process, url=way.url, token=way.token, streams=10)
         found = await told_by(process, url=way.url, token=way.token, streams=STREAMS)
@@ -253,6 +250,7 @@ def main() -> None:
         raw_server(shape) as served,
     ):
         asyncio.run(whole_calls(served.base_url, Path(place) / "whole", process, n_calls))
+        assert upstream.stdout is not None
         base_url = upstream.stdout.readline().strip()
         asyncio.run(streams(base_url, Path(place) / "streams", process))
 

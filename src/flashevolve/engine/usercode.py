@@ -144,6 +144,11 @@ class SyncContext(_Context):
         finally:
             self._pending.discard(future)
 
+    def sit(self) -> None:
+        """Called in the thread that works for this context, before it does."""
+        if self._door is not None:
+            self._door.sit()
+
     def close(self) -> None:
         """Cancels what the thread waits for; it may ask for nothing more."""
         self._closed = True
@@ -279,7 +284,7 @@ class UserCode:
                     loop = asyncio.get_running_loop()
                     # A loop in virtual time has threads of its own.
                     threads = None if hasattr(loop, "call_from_thread") else self._threads
-                    call = partial(_contained, kind, first, second, *handed)
+                    call = partial(_contained, kind, context, first, second, *handed)
                     # A thread of the pool knows nothing of who asks, unless it is told.
                     inside = partial(copy_context().run, call)
                     result = await loop.run_in_executor(threads, inside)
@@ -303,8 +308,9 @@ def _is_short(output: Any) -> bool:
     return output is None or (isinstance(output, str) and len(output) <= INLINE_CHARS)
 
 
-def _contained(kind: _Kind, *arguments: Any) -> Any:
+def _contained(kind: _Kind, context: SyncContext, *arguments: Any) -> Any:
     """Calls a function in a thread; a future can hold whatever it raises."""
+    context.sit()
     try:
         return kind.function(*arguments)
     except StopIteration as error:

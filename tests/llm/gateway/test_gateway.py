@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import flashevolve as fe
 from flashevolve.errors import FlashEvolveError
+from flashevolve.rundir import read_records
 from tests.fakes.endpoint import Endpoint, Received, Step, answer, status
 
 CANARY = "sk-canary-3141592653589793"
@@ -246,3 +248,57 @@ def test_no_thread_and_no_socket_is_left_behind(tmp_path: Path) -> None:
         pytest.raises(openai.APIConnectionError),
     ):
         client.models.list()
+
+
+def simulated(run_dir: Path, run: Any, **options: Any) -> fe.Result:
+    return fe.optimize(
+        seed={"system": "Answer."},
+        train=TRAIN,
+        val=VAL,
+        run=run,
+        score=lambda example, output: min(len(output) / 5000, 0.9),
+        models="sim/h100-qwen3-8b",
+        budget=fe.Budget(metric_calls=24),
+        run_dir=run_dir,
+        **options,
+    )
+
+
+def events_of(run_dir: Path) -> list[Any]:
+    return [(r.t_s, r.event) for r in read_records(run_dir) if r.event.kind != "run_started"]
+
+
+def test_a_client_in_a_thread_may_wait_in_virtual_time_and_nothing_differs(tmp_path: Path) -> None:
+    def chats(artifact: Any, example: Any, ctx: Any) -> str:
+        turns = [
+            {"role": "system", "content": artifact["system"]},
+            {"role": "user", "content": example["input"]},
+        ]
+        return str(ctx.chat("task", turns).text)
+
+    for name, run in (("a", agent), ("b", agent), ("c", chats)):
+        simulated(tmp_path / name, run, concurrency=8)
+    # To the second, and whichever way its calls came.
+    assert events_of(tmp_path / "a") == events_of(tmp_path / "b") == events_of(tmp_path / "c")
+
+
+def test_threads_of_an_agents_own_are_served_in_virtual_time(tmp_path: Path) -> None:
+    def run(artifact: Any, example: Any, ctx: Any) -> str:
+        with ThreadPoolExecutor(3) as pool:
+            said = pool.map(
+                lambda i: asked(ctx, artifact, {"input": f"{i} {example['input']}"}), range(3)
+            )
+            return "".join(said)
+
+    result = simulated(tmp_path / "run", run)
+    assert result.usage.calls > 3 * 20
+
+
+def test_an_async_function_is_told_that_its_client_cannot_wait_in_virtual_time(
+    tmp_path: Path,
+) -> None:
+    async def run(artifact: Any, example: Any, ctx: Any) -> str:
+        return str(ctx.base_url)
+
+    with pytest.raises(FlashEvolveError, match=r"ctx\.base_url: expected a function that is no"):
+        simulated(tmp_path / "run", run)

@@ -376,7 +376,8 @@ def test_many_clients_may_open_it_at_once_from_threads() -> None:
         ]
         for thread in threads:
             thread.start()
-        await asyncio.to_thread(lambda: [thread.join() for thread in threads])
+        for thread in threads:
+            await asyncio.to_thread(thread.join)
         assert len(found) == 1
         assert all(s == 200 for s, _ in await asyncio.gather(*(o.said() for _ in range(50))))
 

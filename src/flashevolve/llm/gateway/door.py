@@ -8,15 +8,18 @@ under way is cancelled, and settled before the door is closed.
 import asyncio
 import secrets
 import threading
-from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from flashevolve.errors import ConfigError
 from flashevolve.llm.messages import Message, Reply
 
 if TYPE_CHECKING:
     from flashevolve.llm.gateway.gateway import Gateway
 
 T = TypeVar("T")
+Port = Callable[[Coroutine[Any, Any, Any]], Any]
+"""Waits in a thread for a coroutine of a loop in virtual time."""
 
 TOKEN_PREFIX = "fe-"
 """So that a token found somewhere tells whose it is; other clients insist on no prefix."""
@@ -48,10 +51,26 @@ class Door:
         self._token: str | None = None
         self._closed = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._port: Port | None = None
+
+    def sit(self) -> None:
+        """Called in the thread in which user code is about to run."""
+        self._port = self._gateway.port_of_thread()
+
+    @property
+    def relays(self) -> bool:
+        """Whether chunks may be relayed: where requests are answered, and not in their name."""
+        return self._port is None
 
     @property
     def base_url(self) -> str:
         """Where the gateway listens; opens it if nobody has. Raises `ConfigError` if it cannot."""
+        if self._gateway.is_virtual and self._port is None:
+            raise ConfigError(
+                "ctx.base_url: expected a function that is no `async def` or models in real time, "
+                "found an async one in virtual time, in which its client cannot wait. Use "
+                "ctx.chat, a plain def, or `flashevolve sim` with its address as base_url"
+            )
         return self._gateway.address()
 
     @property
@@ -72,6 +91,8 @@ class Door:
         if self._closed:
             work.close()
             raise Ended
+        if self._port is not None:
+            return cast(T, await self._gateway.ported(self._port, work))
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

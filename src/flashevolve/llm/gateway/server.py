@@ -150,9 +150,8 @@ class _Stream:
         """Choices of which chunks came."""
 
     async def response(self) -> web.StreamResponse:
-        task = asyncio.ensure_future(
-            self._door.through(_replies(self._door, self._asked, self._relay))
-        )
+        relay = self._relay if self._door.relays else None
+        task = asyncio.ensure_future(self._door.through(_replies(self._door, self._asked, relay)))
         task.add_done_callback(lambda _: self._chunks.put_nowait(None))
         try:
             chunk = await self._chunks.get()
