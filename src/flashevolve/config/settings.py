@@ -366,6 +366,13 @@ class SpeculationSettings(Table):
     the end."""
 
 
+class GatewaySettings(Table):
+    """Where clients that user code brings along reach the run's models (`ctx.base_url`)."""
+
+    port: Annotated[int, Strict(), Ge(0), Le(65535)] = 0
+    """Port on this machine; 0 = any that is free."""
+
+
 class SimulationSettings(Table):
     """The world in which simulated models answer; real models know nothing of it."""
 
@@ -411,6 +418,7 @@ class Settings(Table):
     control: ControlSettings = Field(default_factory=ControlSettings)
     staleness: Staleness = Field(default_factory=Staleness)
     speculation: SpeculationSettings = Field(default_factory=SpeculationSettings)
+    gateway: GatewaySettings = Field(default_factory=GatewaySettings)
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 
