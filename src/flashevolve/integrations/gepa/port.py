@@ -316,8 +316,9 @@ class Port:
                 sizes = [len(batch) for _, batch in items]
                 return checked_all(self._many(items, **options), sizes, traces=traces)
             ((candidate, instances),) = items
+            n = len(instances)  # Now, since an adapter may empty what it is given.
             found = self.adapter.evaluate(instances, candidate, capture_traces=traces)
-            return [checked(found, len(instances), "evaluate", traces=traces)]
+            return [checked(found, n, "evaluate", traces=traces)]
 
     def _settle(self, units: list[_Unit], batches: list[Any]) -> None:
         for unit, batch in zip(units, batches, strict=True):

@@ -1,4 +1,4 @@
-"""Optimize: gepa's front door, on our engine.
+"""Launch: gepa's front door, on our engine.
 
 `optimize` takes what `gepa.optimize` 0.1.4 takes, in the same order and with the same defaults, and
 returns gepa's own `GEPAResult`. What it takes besides is keyword-only. `run` returns our result
@@ -98,19 +98,19 @@ def optimize(
 ) -> Any:
     """Evolves `seed_candidate` and returns a `GEPAResult`; `gepa.optimize` with many steps at once.
 
-    Args:
-        seed_candidate: and all others up to `reflection_strategy`, see `gepa.optimize`.
-        policy: what to do with stale steps: "reflective", "guarded" or "full". Without a model of
-            ours to ask, "reflective" is "full".
-        schedule: "async", or "sync" for one step at a time.
-        concurrency: requests in flight on one account, at most.
-        adapter_concurrency: calls of the adapter at once; None = one, or many if it is known to be
-            safe. Above one, examples are evaluated one by one, a rollout's minibatch in one call.
-        models: role -> name or `fe.Model`, for "task", "reflect" and "repair".
-        budget: `fe.Budget(usd=..., seconds=...)`; `max_metric_calls` is merged into it.
-        limits: as `[limits]` of a configuration, such as {"in_flight": 8}.
-        metered: whether all model calls of the adapter go through us.
-        settings: whatever else `flashevolve.optimize` takes, such as `{"speculation": {...}}`.
+    The arguments up to `reflection_strategy` are `gepa.optimize`'s. Besides:
+
+    - `policy`: what to do with stale steps: "reflective", "guarded" or "full". Without a model of
+      ours to ask, "reflective" is "full".
+    - `schedule`: "async", or "sync" for one step at a time.
+    - `concurrency`: requests in flight on one account, at most.
+    - `adapter_concurrency`: calls of the adapter at once; None = one, or many if it is known to be
+      safe. Above one, examples are evaluated one by one, a rollout's minibatch in one call.
+    - `models`: role -> name or `fe.Model`, for "task", "reflect" and "repair".
+    - `budget`: `fe.Budget(usd=..., seconds=...)`; `max_metric_calls` is merged into it.
+    - `limits`: as `[limits]` of a configuration, such as `{"in_flight": 8}`.
+    - `metered`: whether all model calls of the adapter go through us.
+    - `settings`: what else `flashevolve.optimize` takes, such as `{"speculation": {...}}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains.
