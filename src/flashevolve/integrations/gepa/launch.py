@@ -291,7 +291,7 @@ def _in_flight(given: Arguments, n_calls: int) -> int:
 
 
 IN_FLIGHT_AT_LEAST = 4
-"""Some reflect while the adapter, one call at a time, evaluates another's; likewise the factor 2."""
+"""Some reflect while the adapter, one call at a time, evaluates another's; hence the factor 2."""
 IN_FLIGHT_OF_A_BATCH = 32
 """A call of `batch_evaluate` lasts as long as its slowest example; the more it gets, the better."""
 
@@ -349,9 +349,8 @@ def _algorithm(given: Arguments) -> Adapted:
         chosen["components"] = given.module_selector
     if "acceptance_criterion" not in own:
         chosen["acceptance"] = ACCEPTANCE[given.acceptance_criterion]
-    if given.frontier_type != "instance":
-        chosen["frontier"] = given.frontier_type
     return Adapted(
+        frontier=given.frontier_type,
         minibatch=_minibatch(given),
         merge=given.use_merge and len(given.seed_candidate) > 1,
         merge_max=given.max_merge_invocations,

@@ -359,11 +359,10 @@ def check_adapter(adapter: Any) -> None:
 
 
 def _outcome(batch: Any, place: int) -> Outcome:
-    given: dict[str, Any] = {}
-    objectives = getattr(batch, "objective_scores", None)
-    if objectives is not None and "objectives" in Outcome.__dataclass_fields__:
-        given["objectives"] = {name: float(v) for name, v in objectives[place].items()}
-    return Outcome(score=float(batch.scores[place]), output=batch.outputs[place], **given)
+    found = getattr(batch, "objective_scores", None)
+    objectives = {} if found is None else {name: float(v) for name, v in found[place].items()}
+    score = float(batch.scores[place])
+    return Outcome(score=score, output=batch.outputs[place], objectives=objectives)
 
 
 def _takes(function: Callable[..., Any], name: str) -> bool:
