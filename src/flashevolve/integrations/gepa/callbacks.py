@@ -80,7 +80,7 @@ class Callbacks:
         self._began = self._ended = False
         objects.built, objects.proposed, objects.traced = self._built, self._proposed, self._traced
 
-    # -- from the workflow, ahead of the events -----------------------------------------------------
+    # -- from the workflow, ahead of the events ----------------------------------------------
 
     def _built(self, ticket: int, candidate: int, components: Sequence[str], dataset: Any) -> None:
         self._hooked.setdefault(ticket, {})["built"] = (list(components), dataset)
@@ -91,7 +91,7 @@ class Callbacks:
     def _traced(self, ticket: int, stage: str, batch: Any) -> None:
         self._hooked.setdefault(ticket, {}).setdefault("batches", {})[stage] = batch
 
-    # -- events --------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------
 
     def observe(self, record: ev.Record) -> None:
         """Tells what an event means."""
@@ -118,7 +118,7 @@ class Callbacks:
                 self._admitted(event.ticket)
             case ev.ItemEnded():
                 self._item_ended(event)
-            case ev.RunEnded():
+            case ev.RunEnded() if event.reason != "failed":  # Then `close` knows why.
                 self._end()
 
     def close(self, error: BaseException | None = None) -> None:
@@ -168,7 +168,7 @@ class Callbacks:
             },
         )
 
-    # -- a step's way ----------------------------------------------------------------------------------
+    # -- a step's way ------------------------------------------------------------------------
 
     def _step(self, ticket: int) -> _Step:
         """Returns a step; one that an earlier process selected starts here."""
@@ -302,7 +302,7 @@ class Callbacks:
             state = self._mirror.sync()
             self._tell(step, "on_iteration_end", state=state, proposal_accepted=step.admitted)
 
-    # -- an admission ------------------------------------------------------------------------------------
+    # -- an admission ------------------------------------------------------------------------
 
     def _admitted(self, ticket: int) -> None:
         step, pool, state = self._step(ticket), self._pool(), self._mirror.sync()
@@ -347,7 +347,7 @@ class Callbacks:
         found = {v: o for v, kept in best.items() for program, o in kept if program == index}
         return found or None
 
-    # -- pieces ------------------------------------------------------------------------------------------
+    # -- pieces ------------------------------------------------------------------------------
 
     def _subject(self, step: _Step, stage: str) -> dict[str, Any]:
         """Returns the fields that say what is evaluated."""

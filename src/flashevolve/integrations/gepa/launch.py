@@ -20,6 +20,7 @@ from flashevolve.integrations.gepa.errors import AdapterFailed
 from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.models import CallableModel, model_of
 from flashevolve.integrations.gepa.port import Port, no_score
+from flashevolve.integrations.gepa.telling import Telling
 from flashevolve.integrations.gepa.watch import watch
 from flashevolve.integrations.gepa.workflow import Objects
 from flashevolve.launch import settings_from
@@ -159,16 +160,25 @@ def _run(given: Arguments) -> Finished:
     prepared = prepare(settings, splits=splits, run=port.run, score=no_score)
     found = Run(prepared)
     started.append(found)
-    watch(found, mirror, given)
+    stoppers = watch(found, mirror, given)
+    telling = Telling(found, mirror, objects, given)
+    error: BaseException | None = None
     try:
         result = found.result()
     except AdapterFailed as failed:
-        failed.original.add_note(f"{failed} The run is in {found.dir}")
-        raise failed.original from None
+        error = failed.original
+        error.add_note(f"{failed} The run is in {found.dir}")
+        raise error from None
+    except BaseException as failed:
+        error = failed
+        raise
     finally:
+        telling.close(error)
         port.close()
         if isinstance(adapter, ChatAdapter):
             adapter.close()
+    if stoppers.error is not None:
+        raise stoppers.error
     return Finished(gepa=_gepa_result(given, found, mirror), flashevolve=result)
 
 

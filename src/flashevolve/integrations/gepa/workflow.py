@@ -59,6 +59,8 @@ class Objects:
     """Ticket -> the dataset as the adapter made it, until it was reflected on."""
     built: Callable[[int, int, Sequence[str], Any], None] | None = None
     """Told of each dataset: ticket, candidate, components, dataset."""
+    traced: Callable[[int, str, Any], None] | None = None
+    """Told of a batch with traces: ticket, stage, batch."""
     proposed: Callable[[int, Texts], None] | None = None
     """Told of new texts: ticket, texts."""
     subsets: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -99,6 +101,8 @@ class AdaptedWorkflow(GEPAWorkflow):
         ids = tuple(outcomes)
         scores = {e: outcome.score for e, outcome in outcomes.items()}
         batch = objects.port.take(item.ticket, ids)
+        if objects.traced is not None and batch is not None:
+            objects.traced(item.ticket, "rollout", batch)
         if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
             return End("skipped", f"the parent is perfect on all {len(scores)} examples")
         if batch is None:
