@@ -230,6 +230,7 @@ class Port:
                 self._jobs.remove(job)
                 if job.future.done():
                     return self._next_job()
+                self._alone |= job.alone
                 return job
         return None
 
@@ -262,7 +263,6 @@ class Port:
     # -- one call ------------------------------------------------------------
 
     async def _do(self, job: _Job) -> None:
-        self._alone |= job.alone
         try:
             result = await self._threads.call(job.function, *job.arguments)
         except asyncio.CancelledError:
