@@ -1,0 +1,1 @@
+"""Integrations: what lets users of other optimizers change one import. Each needs its own extra."""
