@@ -1,0 +1,1 @@
+"""Real time: clients that we did or did not write, over real HTTP, against one stated endpoint."""

@@ -1,0 +1,18 @@
+"""gepa: `optimize` with the arguments of gepa 0.1.4, on this engine. Needs `flashevolve[gepa]`."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flashevolve.integrations.gepa.optimize import optimize, run
+
+__all__ = ["optimize", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name from its module."""
+    if name not in __all__:
+        raise AttributeError(f"module 'flashevolve.integrations.gepa' has no attribute {name!r}")
+    from importlib import import_module
+
+    # Not kept as a global: the function has the name of its module.
+    return getattr(import_module("flashevolve.integrations.gepa.optimize"), name)
