@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -231,7 +231,7 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
 
 _OWN = inspect.signature(GEPA.__init__)
 _THEIRS = inspect.signature(dspy.GEPA.__init__)
-GEPA.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+GEPA.__signature__ = inspect.Signature([
     *[p for p in _THEIRS.parameters.values() if p.name != "self"],
     *[
         p for p in _OWN.parameters.values()
@@ -415,5 +415,3 @@ def _digest(name: str, instance: Any) -> str:
     # What is no JSON counts by its type: its repr may hold an address in memory.
     text = json.dumps([name, fields], sort_keys=True, default=lambda v: type(v).__qualname__)
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
-
-

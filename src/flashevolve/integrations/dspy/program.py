@@ -70,7 +70,8 @@ class Program:
         attempt = ctx.attempt
         try:
             program = self._program(attempt.ticket, attempt.stage, artifact)
-            return self._inside(ctx, self._ran, program, self._examples[example.id])
+            ran: Ran = self._inside(ctx, self._ran, program, self._examples[example.id])
+            return ran
         except Exception:
             self._lost(ctx, example)
             raise
@@ -144,9 +145,7 @@ class Program:
     ) -> dict[str, str]:
         """Returns new texts of components, from the adapter's proposer."""
         return dict(
-            self._inside(
-                ctx, self.adapter.propose_new_texts, dict(candidate), dict(dataset), names
-            )
+            self._inside(ctx, self.adapter.propose_new_texts, dict(candidate), dict(dataset), names)
         )
 
     def _lost(self, ctx: Any, example: Any) -> None:

@@ -117,10 +117,11 @@ class DspyWorkflow(GEPAWorkflow):
         async def rewrite(key: str, inner: StageContext) -> dict[str, str]:
             chosen = {name: dataset[name] for name in groups[key]}
             propose = self._bridge.program.propose
-            return await self._in_thread(
+            found: dict[str, str] = await self._in_thread(
                 item, inner, "propose", key,
                 lambda asking: propose(asking, parent, chosen, groups[key]),
             )  # fmt: skip
+            return found
 
         try:
             written = await ctx.map(rewrite, groups)
