@@ -27,7 +27,7 @@ def metric(
 
 def replying(received: Received) -> Step:
     """Fills in the fields that a prompt of DSPy's asks for; all chance comes from the request."""
-    system = received.body["messages"][0]["content"]
+    system = str(received.body["messages"][0]["content"])
     said = " ".join(str(m["content"]) for m in received.body["messages"][1:])
     digest = body_hash(received.body)
     listed = system.split("Your output fields are:")[-1].split("All interactions")[0]
@@ -40,7 +40,9 @@ def replying(received: Received) -> Step:
         "next_tool_args": {} if "observation_0" in said else {"query": "colour"},
     }
     fields = {name: values.get(name, f"some {name} {digest[:4]}") for name in names}
-    if "Outputs will be a JSON object" in system:
+    if not names:
+        text = f"plain {digest[:6]}"
+    elif "Outputs will be a JSON object" in system:
         text = json.dumps(fields)
     else:
         parts = [

@@ -249,8 +249,10 @@ def test_what_cannot_run_is_one_line_and_costs_nothing(endpoint: Endpoint, tmp_p
         compiled(endpoint, tmp_path / "run", trainset=[])
     with pytest.raises(TypeError, match=r"no argument 'num_thread'\. Did you mean 'num_threads'"):
         GEPA(metric=metric, max_metric_calls=1, num_thread=3)
-    with pytest.raises(ConfigError, match=r"gepa_kwargs: expected .*, found 'sampling_strategy'"):
-        compiled(endpoint, tmp_path / "run", gepa_kwargs={"sampling_strategy": 1})
+    with pytest.raises(ConfigError, match=r"gepa_kwargs: expected .*, found 'batch_samples'\. Did"):
+        compiled(endpoint, tmp_path / "run", gepa_kwargs={"batch_samples": 1})
+    with pytest.raises(ConfigError, match=r"^use_wandb: expected nothing, found it set\."):
+        compiled(endpoint, tmp_path / "run", use_wandb=True)
     with pytest.raises(ConfigError, match=r"expected an LM for the program, found none"):
         GEPA(metric=metric, max_metric_calls=9, reflection_lm=fakes.lm(endpoint)).compile(
             dspy.Predict("question -> answer"), trainset=TRAIN
@@ -313,3 +315,78 @@ def test_it_compiles_in_virtual_time(tmp_path: Path) -> None:
     assert result.simulated
     assert result.virtual_s
     assert result.usage.calls > 40
+
+
+def test_a_component_selector_of_ones_own_sees_gepas_state(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    seen: list[Any] = []
+
+    def second(
+        state: Any, trajectories: Any, scores: Any, candidate_idx: int, candidate: Any
+    ) -> list[str]:
+        seen.append((type(state).__name__, len(trajectories), len(scores), sorted(candidate)))
+        assert state.program_candidates[candidate_idx] == candidate
+        return ["second"]
+
+    student = fakes.MultiHop()
+    _, best = compiled(
+        endpoint, tmp_path / "run", student, component_selector=second, max_metric_calls=40
+    )
+    assert seen
+    assert all(entry[0] == "GEPAState" and entry[1] == entry[2] == 3 for entry in seen)
+    texts = {n: p.signature.instructions for n, p in best.named_predictors()}
+    own = {n: p.signature.instructions for n, p in student.named_predictors()}
+    assert {n for n in own if texts[n] != own[n]} <= {"second"}
+
+
+def test_a_stop_callback_of_gepas_ends_the_compile(endpoint: Endpoint, tmp_path: Path) -> None:
+    optimizer, _ = compiled(
+        endpoint,
+        tmp_path / "run",
+        max_metric_calls=5000,
+        gepa_kwargs={"stop_callbacks": lambda state: state.total_num_evals > 30},
+    )
+    assert optimizer.result.reason == "stop"
+    assert 30 < optimizer.result.spent["metric_calls"] < 500
+
+
+def test_objectives_of_the_metric_reach_a_frontier_of_objectives(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    def two(
+        gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
+    ) -> Any:
+        said = metric(gold, pred)
+        objectives = {"right": said.score, "short": 1.0}
+        return dspy.Prediction(
+            score=said.score, feedback=said.feedback, objective_scores=objectives
+        )
+
+    compiled(endpoint, tmp_path / "run", metric=two, gepa_kwargs={"frontier_type": "objective"})
+    pool = open_run(tmp_path / "run").state.pool
+    seed = pool.candidates[0]
+    assert {frozenset(found) for found in seed.objectives.values()} == {
+        frozenset({"right", "short"})
+    }
+
+
+def test_a_proposer_of_ones_own_writes_all_components_in_one_call(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    asked: list[list[str]] = []
+
+    def propose(
+        candidate: dict[str, str], reflective_dataset: Any, components_to_update: list[str]
+    ) -> dict[str, str]:
+        asked.append(sorted(components_to_update))
+        said = dspy.settings.lm("Write something.")[0]
+        return dict.fromkeys(components_to_update, f"{fakes.LESSON} {said}")
+
+    optimizer, best = compiled(
+        endpoint, tmp_path / "run", fakes.MultiHop(), component_selector="all",
+        instruction_proposer=propose,
+    )  # fmt: skip
+    assert {tuple(names) for names in asked} == {("answer.predict", "first", "second")}
+    assert fakes.LESSON in best.answer.predict.signature.instructions
+    assert optimizer.result.usage_by_role["reflect"].calls == len(asked)
