@@ -10,6 +10,7 @@ from flashevolve.data.metrics import score_function
 from flashevolve.errors import DataError
 from flashevolve.prepare import prepare
 from flashevolve.task import ChecksExamples
+from flashevolve.workloads import hotpotqa, hover
 from flashevolve.workloads.instructions import (
     score,
     score_loose,
@@ -25,12 +26,27 @@ SCORES = {
     "instructions-whole": score_whole,
     "instructions-whole-loose": score_whole_loose,
     "shape": coin,
+    "hotpotqa": hotpotqa.score,
+    "hotpotqa-f1": hotpotqa.score_f1,
+    "hover": hover.score,
+    "hover-recall": hover.score_recall,
+    "hover-label": hover.score_label,
 }
+SEEDS = {"hotpotqa": hotpotqa.SEED, "hotpotqa-f1": hotpotqa.SEED, "hover-label": hover.SEED_LABEL}
+SEEDS |= {"hover": hover.SEED, "hover-recall": hover.SEED}
 
 
 def row(key: int, name: str = "punctuation:no_comma", **values: Any) -> dict[str, Any]:
-    """One line of the public layout."""
+    """One line of all public layouts at once."""
     return {
+        "_id": str(key),
+        "uid": str(key),
+        "question": "Who?",
+        "claim": "It is.",
+        "answer": "She",
+        "label": "SUPPORTED",
+        "supporting_facts": [["A page", 0]],
+        "context": [["A page", ["It was she."]]],
         "key": key,
         "prompt": f"Write poem {key}.",
         "instruction_id_list": [name],
@@ -47,9 +63,13 @@ def tree(folder: Path, workload: str = "instructions", *more: dict[str, Any]) ->
         rows = [row(first), row(first + 1), *(more if split == "val" else ())]
         text = "".join(json.dumps(r) + "\n" for r in rows)
         (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
+    task = {"workload": workload}
+    if workload.startswith("hover"):
+        (folder / "corpus.jsonl").write_text('{"title": "A page", "text": "It is."}\n')
+        task["corpus"] = str(folder / "corpus.jsonl")
     return {
-        "artifact": {"system": "Answer."},
-        "task": {"workload": workload},
+        "artifact": dict(SEEDS.get(workload, {"system": "Answer."})),
+        "task": task,
         "data": {"train": str(folder / "train.jsonl"), "val": str(folder / "val.jsonl")},
         "model": {"name": "sim/h100-qwen3-8b"},
         "budget": {"metric_calls": 100},
@@ -63,7 +83,7 @@ def test_a_workload_scores_and_knows_how_its_examples_are_laid_out(
     plan = prepare(resolve(tree(tmp_path, name)))
     assert plan.task.score is SCORES[name]
     assert isinstance(plan.task.score, ChecksExamples)
-    assert plan.task.input == "prompt"
+    assert plan.task.input == WORKLOADS[name].input
     assert [e.id for e in plan.splits.train] == ["1000", "1001"]
 
 

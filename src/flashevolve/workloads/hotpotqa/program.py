@@ -28,8 +28,8 @@ SEED: Mapping[str, str] = {
 def program(examples: Iterable[Mapping[str, Any]], corpus: str | Path | None = None) -> RunFunction:
     """Returns `run(artifact, example, ctx)`, over a corpus file or the examples' own passages.
 
-    Its output is `{"hops": [{"query", "titles"}, ...], "notes", "answer"}`. Raises `DataError` for
-    an unreadable corpus and `ConfigError` if the package for retrieval is missing.
+    Its output is `{"hops": [{"step", "query", "titles"}, ...], "notes", "answer"}`. Raises
+    `DataError` for an unreadable corpus and `ConfigError` if the package for retrieval is missing.
     """
     examples = list(examples)
     passages = read_corpus(Path(corpus)) if corpus is not None else _own(examples)
