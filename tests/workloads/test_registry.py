@@ -7,7 +7,8 @@ import pytest
 from flashevolve.cli.main import invoke
 from flashevolve.config import dump, resolve
 from flashevolve.data.metrics import score_function
-from flashevolve.errors import DataError
+from flashevolve.errors import ConfigError, DataError
+from flashevolve.preflight import check_same_run
 from flashevolve.prepare import prepare
 from flashevolve.task import ChecksExamples
 from flashevolve.workloads import hotpotqa, hover
@@ -135,3 +136,50 @@ def test_a_workload_s_score_takes_an_example_and_an_output(tmp_path: Path) -> No
     settings = resolve(tree(tmp_path, "instructions-loose"))
     scored: Any = score_function(settings.task)(row(1), "a, b\nc")
     assert scored == (1.0, "Its punctuation is fine.")
+
+
+@pytest.mark.parametrize(
+    ("artifact", "message"),
+    [
+        (
+            {**hotpotqa.SEED, "second_qery": "x"},
+            r"^artifact\.second_qery: expected a component that workload 'hotpotqa' reads, one of "
+            r"query, second_query, summarize, answer\. .*'second_query'\? Rename or remove it$",
+        ),
+        (
+            {"query": "x"},
+            r"^artifact: expected a component 'answer', which workload 'hotpotqa' run",
+        ),
+    ],
+)
+def test_a_component_that_the_program_would_ignore_or_lacks_is_refused(
+    artifact: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        prepare(resolve({**tree(tmp_path, "hotpotqa"), "artifact": artifact}))
+
+
+@pytest.mark.parametrize("task", [{"workload": "shape"}, {"metric": "exact"}])
+def test_a_corpus_that_nothing_searches_is_refused(task: dict[str, str], tmp_path: Path) -> None:
+    given = tree(tmp_path, "hover")
+    with pytest.raises(ConfigError, match=r"^task\.corpus: expected a workload that searches a "):
+        prepare(resolve({**given, "task": {**task, "corpus": given["task"]["corpus"]}}))
+
+
+def test_a_corpus_may_move_and_may_not_change(tmp_path: Path) -> None:
+    given = tree(tmp_path, "hover")
+    before = prepare(resolve(given)).start
+    moved = tmp_path / "moved.jsonl"
+    (tmp_path / "corpus.jsonl").rename(moved)
+    given["task"]["corpus"] = str(moved)
+    same = prepare(resolve(given)).start
+    check_same_run(tmp_path, before.config, same.config, before.data, same.data)
+    moved.write_text('{"title": "A page", "text": "It was."}')
+    other = prepare(resolve(given)).start
+    with pytest.raises(ConfigError, match=r"found another: contents of task\.corpus\. Set it back"):
+        check_same_run(tmp_path, before.config, other.config, before.data, other.data)
+
+
+def test_a_relative_corpus_starts_at_the_configuration_s_directory(tmp_path: Path) -> None:
+    settings = resolve({"task": {"workload": "hover", "corpus": "c.jsonl"}}, tmp_path)
+    assert settings.task.corpus == tmp_path / "c.jsonl"
