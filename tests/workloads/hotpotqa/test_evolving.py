@@ -9,6 +9,7 @@ import flashevolve as fe
 from flashevolve.config import resolve
 from flashevolve.llm.messages import Reply, Request
 from flashevolve.prepare import prepare
+from flashevolve.rundir import read_records
 from flashevolve.workloads.hotpotqa import generate, program, score, write
 from tests.fakes.searching import GOOD, Searcher
 
@@ -43,6 +44,7 @@ class Learner:
 def evolve(run_dir: Path, feedback: bool) -> tuple[fe.Result, Learner]:
     data = generate(5, 12, 20, 20)
     run = program([example for split in data.values() for example in split])
+    bare = {split: [{**row, "context": []} for row in rows] for split, rows in data.items()}
 
     def scored(example: Mapping[str, Any], output: Any) -> Any:
         return score(example, output) if feedback else score(example, output)[0]
@@ -50,7 +52,9 @@ def evolve(run_dir: Path, feedback: bool) -> tuple[fe.Result, Learner]:
     learner = Learner()
     result = fe.optimize(
         seed=SEED,
-        **{split: [{**row, "context": []} for row in rows] for split, rows in data.items()},
+        train=bare["train"],
+        val=bare["val"],
+        test=bare["test"],
         run=run,
         score=scored,
         id_field="_id",
@@ -95,3 +99,21 @@ def test_a_configuration_shows_reflection_the_question_and_not_what_scoring_know
         assert "supporting_facts" not in text
         assert "## Input\n" in text
         assert '"step": "second_query"' in text
+
+
+def test_in_virtual_time_two_runs_are_the_same_to_the_last_event(tmp_path: Path) -> None:
+    files = write(tmp_path, n_train=6, n_val=8, n_test=2)
+    logs = []
+    for name in "ab":
+        tree = {
+            "artifact": {**SEED, "summarize": "Summarize."},
+            "task": {"workload": "hotpotqa-f1"},
+            "data": {split: str(path) for split, path in files.items()},
+            "model": "sim/h100-qwen3-8b",
+            "budget": {"metric_calls": 60},
+            "run": {"dir": tmp_path / name},
+        }
+        fe.Run(prepare(resolve(tree))).start().result()
+        logs.append([record.event for record in read_records(tmp_path / name)][1:])
+    assert logs[0] == logs[1]
+    assert len(logs[0]) > 100

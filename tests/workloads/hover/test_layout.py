@@ -22,6 +22,11 @@ def test_the_public_layout_is_read() -> None:
     assert label(ROW) == "NOT_SUPPORTED"
 
 
+def test_supporting_facts_of_the_table_are_read() -> None:
+    facts = [{"key": title, "value": place} for title, place in ROW["supporting_facts"]]
+    assert supporting({**ROW, "supporting_facts": facts}) == ["Ravelin", "Anna Bolt"]
+
+
 @pytest.mark.parametrize(("number", "name"), [(0, "NOT_SUPPORTED"), (1, "SUPPORTED")])
 def test_labels_as_numbers_are_read(number: int, name: str) -> None:
     assert label({**ROW, "label": number}) == name
@@ -33,6 +38,7 @@ def test_labels_as_numbers_are_read(number: int, name: str) -> None:
         ({"claim": ""}, claim, r"expected claim to be a text, found ''$"),
         ({"label": "REFUTED"}, label, r"to be NOT_SUPPORTED or SUPPORTED, found 'REFUTED'$"),
         ({"label": True}, label, r"to be NOT_SUPPORTED or SUPPORTED, found True$"),
+        ({"supporting_facts": [{"title": "T"}]}, supporting, r"expected supporting_facts to be a"),
         ({"supporting_facts": [7]}, supporting, r"expected supporting_facts to be a list such as"),
     ],
 )

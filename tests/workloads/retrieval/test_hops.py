@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from flashevolve.workloads.retrieval.hops import Walker, search_feedback, shown, titles_of
+from flashevolve.workloads.retrieval.hops import Walker, found_of, search_feedback, shown, titles_of
 from flashevolve.workloads.retrieval.index import Index
 from flashevolve.workloads.retrieval.passages import Passage
 from tests.fakes.searching import GOOD, Searcher
@@ -86,6 +86,11 @@ def test_feedback_names_the_pages_that_were_found_and_those_that_were_not() -> N
     assert search_feedback(["X"], None) == (
         'The searches found 0 of 1 supporting pages. No search found "X".'
     )
+
+
+def test_titles_are_the_same_in_any_case_and_composition() -> None:
+    output = {"hops": [{"titles": ["Zo\u0065\u0308  kravitz"]}]}
+    assert found_of(["Zo\u00eb Kravitz", "Zoe Kravitz"], output) == ["Zo\u00eb Kravitz"]
 
 
 @pytest.mark.parametrize("output", [None, "text", 3, {"hops": "x"}, {"hops": [3]}, {"hops": [{}]}])

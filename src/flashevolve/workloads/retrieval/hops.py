@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from flashevolve.llm.messages import Reply, system, user
 from flashevolve.workloads.retrieval.index import Index
-from flashevolve.workloads.retrieval.passages import Passage
+from flashevolve.workloads.retrieval.passages import Passage, key_of
 
 N_PASSAGES = 7
 """Passages that each search returns, as in the programs that GEPA was published with."""
@@ -135,14 +135,20 @@ def titles_of(output: Any) -> list[str]:
     if not isinstance(hops, Sequence) or isinstance(hops, str):
         return []
     found = (hop.get("titles") for hop in hops if isinstance(hop, Mapping))
-    return list(dict.fromkeys(title for titles in found for title in titles or ()))
+    every = (str(title) for titles in found for title in titles or ())
+    return list(dict.fromkeys(every))
+
+
+def found_of(gold: Sequence[str], output: Any) -> list[str]:
+    """Returns those of some titles that the searches behind an output found."""
+    found = {key_of(title) for title in titles_of(output)}
+    return [title for title in gold if key_of(title) in found]
 
 
 def search_feedback(gold: Sequence[str], output: Any) -> str:
     """Returns one or two sentences: which supporting pages the searches found, and which not."""
-    found = set(titles_of(output))
-    missing = [title for title in gold if title not in found]
-    got = [title for title in gold if title in found]
+    got = found_of(gold, output)
+    missing = [title for title in gold if title not in got]
     if not missing:
         return f"The searches found all {len(gold)} supporting pages: {quoted(got)}."
     start = f"The searches found {len(got)} of {len(gold)} supporting pages"
