@@ -54,6 +54,7 @@ def preflight(
         check_roles(settings.models, roles)
     models = {role: settings.role(role) for role in sorted(roles)}
     check_staleness(settings)
+    check_frontier(settings)
     check_budget(settings.budget)
     check_minimum(settings.budget, minimum, settings.task.replicas)
     check_prices(settings.budget, models, price_of)
@@ -97,6 +98,16 @@ def check_roles(configured: Iterable[str], asked: Iterable[str]) -> None:
                 f"models.{role}: expected a role that this run asks, one of "
                 f"{', '.join(dict.fromkeys(known))}.{nearest(role, known)} Rename or remove it"
             )
+
+
+def check_frontier(settings: Settings) -> None:
+    """Refuses to believe in candidates before they can be in any front."""
+    frontier = getattr(settings.options, "frontier", None)
+    if frontier == "objective" and settings.speculation.evaluate < 1:
+        raise ConfigError(
+            "speculation.evaluate: expected 1 with frontier = 'objective', whose means need all "
+            f"scores, found {settings.speculation.evaluate:g}. Set it to 1, or frontier = 'hybrid'"
+        )
 
 
 def check_staleness(settings: Settings) -> None:

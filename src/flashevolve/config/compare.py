@@ -40,6 +40,10 @@ ADDED_LATER: Mapping[tuple[str, ...], Any] = {
     ("speculation", "window"): 3,
     ("gepa", "parents"): 1,
     ("gepa", "proposals"): 1,
+    ("gepa", "top_k"): 5,
+    ("gepa", "frontier"): "instance",
+    ("combee", "top_k"): 5,
+    ("combee", "frontier"): "instance",
 }
 """Keys that a run of an older version did not record, each with the value that it had."""
 

@@ -33,9 +33,7 @@ def drop_in_dspy_client(brief: Brief, data: Data) -> Callable[[], Evolved]:
     """Returns the compilation by our optimizer of the same name and arguments."""
     from flashevolve.integrations.dspy import GEPA
 
-    optimizer = GEPA(
-        **_common(brief), concurrency=brief.slots, log_dir=str(brief.path / "run")
-    )
+    optimizer = GEPA(**_common(brief), concurrency=brief.slots, log_dir=str(brief.path / "run"))
     return lambda: _compiled(optimizer, brief, data)
 
 
@@ -63,7 +61,9 @@ def _compiled(optimizer: Any, brief: Brief, data: Data) -> Evolved:
 
     student = _program()
     with dspy.context(lm=_lm(brief.urls["task"])):
-        made = optimizer.compile(student, trainset=_examples(data.train), valset=_examples(data.val))
+        made = optimizer.compile(
+            student, trainset=_examples(data.train), valset=_examples(data.val)
+        )
     said = evolved(made.detailed_results)
     best = {PREDICTOR: str(made.signature.instructions)}
     return Evolved(candidates=said.candidates, best=best, program=made)

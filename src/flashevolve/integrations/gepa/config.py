@@ -1,0 +1,46 @@
+"""Config: GEPA's settings for a run whose steps go through an adapter."""
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from flashevolve.algorithms.gepa.config import GEPA
+from flashevolve.engine.workflow import Setup
+from flashevolve.errors import ConfigError
+
+if TYPE_CHECKING:
+    from flashevolve.integrations.gepa.workflow import AdaptedWorkflow
+
+Proposer = Literal["model", "adapter", "function", "strategy"]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
+class Adapted(GEPA):
+    """GEPA through gepa's adapters. Made by `integrations.gepa.optimize`, which adds the objects
+    that no configuration can hold.
+    """
+
+    _: KW_ONLY
+    proposer: Proposer = "model"
+    """Who writes new texts: a model of ours, the adapter, a function, or gepa's ReflectionLM."""
+    own: tuple[str, ...] = ()
+    """Arguments that were objects of the user's."""
+
+    def with_objects(self, objects: Any) -> Self:
+        """Returns the settings with a `workflow.Objects`, which is not recorded."""
+        object.__setattr__(self, "_objects", objects)
+        return self
+
+    def workflow(self, setup: Setup) -> "AdaptedWorkflow":  # type: ignore[override]
+        """Returns the workflow for one run. Raises `ConfigError` without the user's objects."""
+        from flashevolve.integrations.gepa.workflow import AdaptedWorkflow
+
+        objects = getattr(self, "_objects", None)
+        if objects is None:
+            raise ConfigError(
+                "this run was started by flashevolve.integrations.gepa with objects that its "
+                "directory does not hold; call optimize again with the same arguments and run_dir"
+            )
+        return AdaptedWorkflow(self, setup, objects)
