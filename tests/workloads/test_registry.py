@@ -10,6 +10,7 @@ from flashevolve.data.metrics import score_function
 from flashevolve.errors import ConfigError, DataError
 from flashevolve.preflight import check_same_run
 from flashevolve.prepare import prepare
+from flashevolve.rundir import read_result
 from flashevolve.task import ChecksExamples
 from flashevolve.workloads import hotpotqa, hover
 from flashevolve.workloads.instructions import (
@@ -183,3 +184,32 @@ def test_a_corpus_may_move_and_may_not_change(tmp_path: Path) -> None:
 def test_a_relative_corpus_starts_at_the_configuration_s_directory(tmp_path: Path) -> None:
     settings = resolve({"task": {"workload": "hover", "corpus": "c.jsonl"}}, tmp_path)
     assert settings.task.corpus == tmp_path / "c.jsonl"
+
+
+@pytest.mark.filterwarnings("always:1 of 28 supporting pages")
+def test_a_run_goes_on_with_its_corpus_elsewhere_and_tells_what_no_search_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = hover.write(tmp_path, n_train=4, n_val=4, n_test=2)
+    lines = paths["corpus"].read_text(encoding="utf-8").splitlines(keepends=True)
+    paths["corpus"].write_text("".join(lines[1:]), encoding="utf-8")
+    config = tmp_path / "run.toml"
+    config.write_text(
+        '[artifact]\nsecond_query = "Search."\n[task]\nworkload = "hover-recall"\n'
+        'corpus = "corpus.jsonl"\n[data]\ntrain = "train.json"\nval = "val.json"\n'
+        'test = "test.json"\n[model]\nname = "sim/h100-qwen3-8b"\n[budget]\nmetric_calls = 20\n',
+        encoding="utf-8",
+    )
+    assert invoke(["run", str(config), "--run-dir", "r"]) == 0
+    told = capsys.readouterr().err
+    assert "warning: 1 of 28 supporting pages are" in told
+    assert "not among the passages that are searched" in told
+    (tmp_path / "b").mkdir()
+    paths["corpus"].rename(tmp_path / "b" / "corpus.jsonl")
+    assert invoke(["resume", "r", "--budget", "40"]) == 2
+    assert "the corpus cannot be read" in capsys.readouterr().err
+    assert invoke(["resume", "r", "--budget", "40", "--task.corpus", "b/corpus.jsonl"]) == 0
+    result = read_result(tmp_path / "r")
+    assert result is not None
+    assert 20 < result["spent"]["metric_calls"] <= 40

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flashevolve.errors import ConfigError
+from flashevolve.errors import ConfigError, DataError
 from flashevolve.simulate.loop import run_virtual
 from flashevolve.workloads.retrieval import index as module
 from flashevolve.workloads.retrieval.index import Index, index_of
@@ -69,3 +69,17 @@ def test_a_missing_package_is_one_line_with_the_fix(monkeypatch: pytest.MonkeyPa
         ConfigError, match=r"package bm25s .*pip install 'flashevolve\[retrieval\]'$"
     ):
         Index(PAGES)
+
+
+@pytest.mark.parametrize("passages", [(), (Passage("x", "the"), Passage("", ""))])
+def test_passages_without_words_are_refused(passages: tuple[Passage, ...]) -> None:
+    with pytest.raises(
+        DataError, match=rf"^expected passages with words .*none in {len(passages)} p"
+    ):
+        Index(passages)
+
+
+def test_passages_without_words_among_others_are_never_found() -> None:
+    index = Index([Passage("", ""), *PAGES])
+    assert index.search("Ravelin", 4) == [PAGES[0]]
+    assert index.search("", 4) == []
