@@ -6,7 +6,7 @@ candidate has only some of its scores; `best` and results know confirmed ones al
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal
 
@@ -26,6 +26,8 @@ class Candidate:
     """Ids of the candidates it was made from; empty only for the seed."""
     scores: Mapping[str, float]
     """Validation example id -> score."""
+    objectives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Validation example id -> objective -> score; examples without objectives are left out."""
     ticket: int = 0
     """The item whose commit admitted it."""
     status: Status = "confirmed"

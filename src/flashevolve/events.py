@@ -276,6 +276,8 @@ class OutcomeRecorded:
     trace: Any
     error: str | None
     usage: Usage
+    objectives: dict[str, float] = field(default_factory=dict)
+    """Objective -> score; left out where the metric names none."""
     kind: Literal["outcome_recorded"] = "outcome_recorded"
 
 

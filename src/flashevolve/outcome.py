@@ -5,8 +5,10 @@ reflecting model can use, and `score` is the task's failure score.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,15 @@ class Outcome:
     metered calls are not repeated here."""
     error: str | None = None
     """None, or one line on what failed."""
+    objectives: Mapping[str, float] = field(default_factory=dict)
+    """Objective -> score, higher is better; what frontiers other than "instance" go by."""
+
+
+class Scored(NamedTuple):
+    """What is kept of an outcome that later evaluations share."""
+
+    score: float
+    objectives: Mapping[str, float] = MappingProxyType({})
 
 
 def as_text(output: Any) -> str:

@@ -54,6 +54,7 @@ def preflight(
         check_roles(settings.models, roles)
     models = {role: settings.role(role) for role in sorted(roles)}
     check_staleness(settings)
+    check_frontier(settings)
     check_budget(settings.budget)
     check_minimum(settings.budget, minimum, settings.task.replicas)
     check_prices(settings.budget, models, price_of)
@@ -79,6 +80,13 @@ def check_artifact(artifact: Mapping[str, str], workload: str | None = None) -> 
             f"artifact: expected a component {needed!r}, which workload {workload!r} runs, found "
             f"{', '.join(artifact)}. Add --artifact.{needed} TEXT"
         )
+    read = known.components if known else ()
+    for name in artifact if read else ():
+        if name not in read:
+            raise ConfigError(
+                f"artifact.{name}: expected a component that workload {workload!r} reads, one of "
+                f"{', '.join(read)}.{nearest(name, read)} Rename or remove it"
+            )
 
 
 def check_roles(configured: Iterable[str], asked: Iterable[str]) -> None:
@@ -90,6 +98,16 @@ def check_roles(configured: Iterable[str], asked: Iterable[str]) -> None:
                 f"models.{role}: expected a role that this run asks, one of "
                 f"{', '.join(dict.fromkeys(known))}.{nearest(role, known)} Rename or remove it"
             )
+
+
+def check_frontier(settings: Settings) -> None:
+    """Refuses to believe in candidates before they can be in any front."""
+    frontier = getattr(settings.options, "frontier", None)
+    if frontier == "objective" and settings.speculation.evaluate < 1:
+        raise ConfigError(
+            "speculation.evaluate: expected 1 with frontier = 'objective', whose means need all "
+            f"scores, found {settings.speculation.evaluate:g}. Set it to 1, or frontier = 'hybrid'"
+        )
 
 
 def check_staleness(settings: Settings) -> None:
@@ -295,9 +313,9 @@ def check_same_run(
     """
     differing = compare(recorded, now)
     differing += [
-        f"contents of data.{split}"
-        for split in SPLITS
-        if recorded_data.get(split) != data.get(split)
+        f"contents of {name}"
+        for name, key in {**{f"data.{s}": s for s in SPLITS}, "task.corpus": "corpus"}.items()
+        if recorded_data.get(key) != data.get(key)
     ]
     if differing:
         shown = ", ".join(differing[:5]) + (", ..." if len(differing) > 5 else "")

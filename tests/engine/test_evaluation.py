@@ -476,3 +476,38 @@ def test_a_budget_that_ends_in_the_judge_is_not_swallowed_by_the_metric() -> Non
     with pytest.raises(BudgetExhausted):
         virtual(rig)
     assert rig.recorded() == []
+
+
+def test_objectives_are_recorded_and_come_back_with_shared_scores_after_a_resume() -> None:
+    def score(example: Any, output: Any) -> Outcome:
+        return Outcome(score=0.5, objectives={"cost": 1, "right": 0.25})
+
+    rig = Rig(run=lambda artifact, example: "out", score=score)
+    first = only(virtual(lambda: rig(fresh=False)))
+    assert first.objectives == {"cost": 1.0, "right": 0.25}
+    assert rig.recorded()[0].objectives == first.objectives
+    again = Rig(run=lambda artifact, example: "out", score=score)
+    for record in rig.store.records:
+        again.store.append([record.event], 0.0)
+    again.service.resume()
+    known = only(virtual(lambda: again(place=again.place(2), fresh=False)))
+    assert (known.score, known.objectives) == (0.5, first.objectives)
+    assert not again.spent
+
+
+def test_objectives_are_means_over_replicas() -> None:
+    values = iter([0.0, 1.0])
+
+    def score(example: Any, output: Any) -> Outcome:
+        return Outcome(score=0.0, objectives={"cost": next(values)})
+
+    rig = Rig(run=lambda artifact, example: "out", score=score, replicas=2)
+    assert only(virtual(lambda: rig(fresh=False))).objectives == {"cost": 0.5}
+
+
+def test_an_outcome_without_objectives_leaves_them_out_of_the_log() -> None:
+    rig = Rig(run=lambda artifact, example: "out")
+    virtual(rig)
+    (line,) = (record_to_json(r) for r in rig.store.records)
+    assert "objectives" not in line
+    assert record_from_json(line).event == rig.recorded()[0]

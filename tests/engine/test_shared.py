@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.engine.shared import ScoreKey, SharedScores
+from flashevolve.outcome import Scored
 from flashevolve.simulate.loop import run_virtual
 
 
@@ -12,11 +13,11 @@ class Disk:
     """A store that shows what was recorded only once it was waited for."""
 
     def __init__(self) -> None:
-        self.recorded: dict[str, dict[ScoreKey, float]] = {}
-        self.readable: dict[str, dict[ScoreKey, float]] = {}
+        self.recorded: dict[str, dict[ScoreKey, Scored]] = {}
+        self.readable: dict[str, dict[ScoreKey, Scored]] = {}
         self.read: list[str] = []
 
-    def record(self, artifact: str, key: ScoreKey, score: float) -> None:
+    def record(self, artifact: str, key: ScoreKey, score: Scored) -> None:
         self.recorded.setdefault(artifact, {})[key] = score
 
     async def durable(self) -> None:
@@ -26,7 +27,7 @@ class Disk:
     def shared_artifacts(self) -> Iterable[str]:
         return list(self.readable)
 
-    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, float]]:
+    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, Scored]]:
         self.read.append(artifact)
         return self.readable.get(artifact, {}).items()
 
@@ -35,13 +36,13 @@ async def note(shared: SharedScores, disk: Disk, artifact: str, n: int) -> None:
     """Evaluates one more example of an artifact, as the evaluation service does."""
     async with shared.of(artifact) as scores:
         key = ("val", f"e{n}", 0)
-        disk.record(artifact, key, float(n))
-        scores[key] = float(n)
+        disk.record(artifact, key, Scored(n))
+        scores[key] = Scored(n)
 
 
 async def seen(shared: SharedScores, artifact: str) -> list[float]:
     async with shared.of(artifact) as scores:
-        return sorted(scores.values())
+        return sorted(scored.score for scored in scores.values())
 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(0, 3))
@@ -140,7 +141,7 @@ def test_scores_that_came_and_left_while_one_waited_are_not_missed() -> None:
 def test_a_resume_knows_what_earlier_processes_recorded() -> None:
     async def main() -> None:
         disk = Disk()
-        disk.record("a", ("val", "e", 0), 0.5)
+        disk.record("a", ("val", "e", 0), Scored(0.5))
         await disk.durable()
         shared = SharedScores(disk.durable, disk)
         assert shared.resume()

@@ -5,6 +5,7 @@ from typing import Any
 
 from flashevolve import events as ev
 from flashevolve.engine.shared import ScoreKey
+from flashevolve.outcome import Scored
 
 
 class MemoryStore:
@@ -48,9 +49,9 @@ class MemoryStore:
     def shared_artifacts(self) -> Iterable[str]:
         return {e.artifact for e in self.events(ev.OutcomeRecorded) if not e.fresh}
 
-    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, float]]:
+    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, Scored]]:
         return [
-            ((e.split, e.example, e.replica), e.score)
+            ((e.split, e.example, e.replica), Scored(e.score, e.objectives))
             for e in self.events(ev.OutcomeRecorded)
             if e.artifact == artifact and not e.fresh
         ]

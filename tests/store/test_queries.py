@@ -65,7 +65,7 @@ def test_only_outcomes_that_are_not_fresh_are_shared(writer: StoreWriter) -> Non
     writer.append([outcome("e2", 3, score=0.3)], 0.0)
     key = ("val", "e2", 0)
     assert list(writer.shared_artifacts()) == ["a"]
-    assert list(writer.shared_scores("a")) == [(key, 0.2), (key, 0.3)]
+    assert list(writer.shared_scores("a")) == [(key, (0.2, {})), (key, (0.3, {}))]
     assert list(writer.shared_scores("b")) == []
 
 

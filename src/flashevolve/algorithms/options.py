@@ -18,11 +18,16 @@ class Options(metaclass=OneLine):
     """What GEPA and the algorithms in its pool have in common."""
 
     _: KW_ONLY
-    selection: Literal["pareto", "current_best", "epsilon_greedy"] = "pareto"
-    """How a parent is chosen: by fronts won, always the best mean, or the best mean but for a
-    share of `epsilon` draws."""
+    selection: Literal["pareto", "current_best", "epsilon_greedy", "top_k_pareto"] = "pareto"
+    """How a parent is chosen: by fronts won, always the best mean, the best mean but for a share
+    of `epsilon` draws, or by fronts won among the `top_k` best means."""
     epsilon: float = Field(default=0.1, ge=0, le=1)
     """Share of uniform draws under `epsilon_greedy`."""
+    top_k: int = Field(default=5, ge=1)
+    """Candidates that can become parents under `top_k_pareto`."""
+    frontier: Literal["instance", "objective", "hybrid", "cartesian"] = "instance"
+    """What fronts are kept for: examples, objectives by their mean, both, or every objective on
+    every example. All but the first need a metric that names objectives."""
     components: Literal["round_robin", "all"] = "round_robin"
     """Which components a step rewrites: the candidate's next one, or all of them."""
     acceptance: Literal["strict", "improvement_or_equal"] = "strict"

@@ -10,29 +10,34 @@ outcome; only what no score can express is raised.
 import asyncio
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
+from flashevolve.engine.ask import EmbedAsk
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.release import Release
 from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
-from flashevolve.engine.usercode import Ask, Attempt, UserCode
+from flashevolve.engine.usercode import Attempt, UserCode
 from flashevolve.errors import ConfigError, DataError, FlashEvolveError, TaskError
+from flashevolve.llm.embeddings import Embeddings, Inputs
 from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
-from flashevolve.llm.messages import Message, system, user
-from flashevolve.outcome import Outcome, Usage
+from flashevolve.llm.messages import Message, Reply, system, user
+from flashevolve.objectives import mean_objectives, plain_objectives
+from flashevolve.outcome import Outcome, Scored, Usage
 from flashevolve.policies.stopping import FailureStreak
 from flashevolve.task import Example, Split, Task, place_of
 
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
+
+Answer = TypeVar("Answer")
 
 PROBES = 3
 """Examples on which an agent may fail before we conclude that it is broken, not the artifact."""
@@ -47,7 +52,7 @@ class Place:
     visit: int
     journal: dict[FreshKey, ev.OutcomeRecorded]
     """What was recorded for this item; what is recorded here is added."""
-    ask: Callable[[str, tuple[object, ...]], Ask]
+    ask: Callable[[str, tuple[object, ...]], EmbedAsk]
     """(map key, sample) -> the way to a model for one evaluation."""
     spend: Callable[[], None]
     """Books one metric call; raises if the stage asked for more than it declared."""
@@ -184,7 +189,7 @@ class EvaluationService:
             if recorded is not None:
                 return _outcome_of(recorded)
             if known is not None and shared in known:
-                return Outcome(score=known[shared])
+                return Outcome(score=known[shared].score, objectives=known[shared].objectives)
             if flight not in self._under_way:
                 break
             # Whoever runs it may fail or be cancelled; then it is ours to run.
@@ -193,7 +198,7 @@ class EvaluationService:
         try:
             outcome = await self._recorded(place, artifact, split, example, replica, fresh)
             if known is not None:
-                known[shared] = outcome.score
+                known[shared] = Scored(outcome.score, outcome.objectives)
             return outcome
         finally:
             self._under_way.pop(flight).cancel()
@@ -230,7 +235,7 @@ class EvaluationService:
         return outcome
 
     async def _probed(
-        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
     ) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
         if self._probes_left:
@@ -265,7 +270,7 @@ class EvaluationService:
         return None
 
     async def _attempt(
-        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
     ) -> Outcome:
         guard = _Guarded(ask)
         try:
@@ -282,7 +287,9 @@ class EvaluationService:
         guard.raise_if_interrupted()
         return await self._score(example, output, guard, attempt)
 
-    async def _run(self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt) -> Any:
+    async def _run(
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
+    ) -> Any:
         if self.task.run is not None:
             return await self._code.run(self.task.run, artifact, example, ask, attempt)
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
@@ -326,13 +333,19 @@ class EvaluationService:
 class _Guarded:
     """Remembers what user code must not swallow: an exhausted budget, a dead endpoint, a bug."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: EmbedAsk) -> None:
         self._ask = ask
         self._interrupted: Exception | None = None
 
-    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Any:
+    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Reply:
+        return await self._noted(self._ask(role, messages, **parameters))
+
+    async def embed(self, role: str, inputs: Inputs, **parameters: Any) -> Embeddings:
+        return await self._noted(self._ask.embed(role, inputs, **parameters))
+
+    async def _noted(self, answer: Awaitable[Answer]) -> Answer:
         try:
-            return await self._ask(role, messages, **parameters)
+            return await answer
         except (Refused, Truncated, Empty):
             raise
         except (LLMError, BudgetExhausted, FlashEvolveError, ModelBug) as error:
@@ -344,7 +357,7 @@ class _Guarded:
             raise self._interrupted
 
 
-_RECORDED = ("score", "output", "feedback", "trace", "error", "usage")
+_RECORDED = ("score", "output", "feedback", "trace", "error", "usage", "objectives")
 
 
 def default_messages(artifact: Artifact, example: Example, input_field: str) -> list[Message]:
@@ -361,11 +374,13 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
 
 
 def mean_outcome(replicas: Sequence[Outcome]) -> Outcome:
-    """Returns the first outcome with the mean of all scores, and their usage together."""
+    """Returns the first outcome with the means of all scores, and their usage together."""
     if len(replicas) == 1:
         return replicas[0]
     usage = sum((outcome.usage for outcome in replicas), Usage())
-    return replace(replicas[0], score=fmean(outcome.score for outcome in replicas), usage=usage)
+    score = fmean(outcome.score for outcome in replicas)
+    objectives = mean_objectives(outcome.objectives for outcome in replicas)
+    return replace(replicas[0], score=score, usage=usage, objectives=objectives)
 
 
 def as_outcome(scored: Any, output: Any) -> Outcome:
@@ -379,6 +394,7 @@ def as_outcome(scored: Any, output: Any) -> Outcome:
             feedback=_words("feedback", scored.feedback) or "",
             usage=_usage(scored.usage),
             error=_words("error", scored.error),
+            objectives=plain_objectives(scored.objectives),
         )
     feedback = ""
     if isinstance(scored, tuple):

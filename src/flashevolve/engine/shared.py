@@ -13,9 +13,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from flashevolve.outcome import Scored
+
 ScoreKey = tuple[str, str, int]
 """Split, example id, replica."""
-Scores = dict[ScoreKey, float]
+Scores = dict[ScoreKey, Scored]
 
 N_KEPT = 64
 """Artifacts kept after their last use: an artifact asked for again is mostly a recent one."""
@@ -28,7 +30,7 @@ class Stored(Protocol):
         """Yields the hashes of all artifacts with outcomes that later evaluations may share."""
         ...
 
-    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, float]]:
+    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, Scored]]:
         """Yields the scores of an artifact's shared outcomes."""
         ...
 

@@ -1,6 +1,7 @@
 """Selection: which candidate becomes a parent. Pure functions over fronts, means and an rng.
 
-`fronts` maps a validation example to the ids of the candidates at its best score, ascending;
+`fronts` maps a key, such as a validation example, to the ids of the candidates at its best score,
+ascending;
 `means` maps every candidate to its mean score. Draws take the generator's calls in the order in
 which GEPA's implementation makes them, so that both can be run on the same stream. Nothing here
 iterates over a set: equal input gives equal output in every process.
@@ -9,8 +10,10 @@ iterates over a set: equal input gives equal output in every process.
 from collections.abc import Mapping
 from itertools import chain
 from random import Random
+from typing import Any
 
-Fronts = Mapping[str, tuple[int, ...]]
+Fronts = Mapping[Any, tuple[int, ...]]
+"""By whatever the frontier's keys are."""
 Means = Mapping[int, float]
 
 
@@ -58,6 +61,18 @@ def draw_parent(weights: Mapping[int, int], rng: Random) -> int:
             return c
         place -= weight
     raise AssertionError("a place below the total lies within some weight")
+
+
+def top_k_weights(fronts: Fronts, means: Means, k: int) -> dict[int, int]:
+    """Returns the weights among the `k` candidates with the highest means, the others left out.
+
+    Of equal means the earliest are taken. If none of them is in any front, the best of them has all
+    the weight.
+    """
+    top = frozenset(sorted(means, key=lambda c: (-means[c], c))[:k])
+    among = ((key, tuple(c for c in front if c in top)) for key, front in fronts.items())
+    kept = {key: front for key, front in among if front}
+    return front_weights(kept, means) if kept else {current_best(means): 1}
 
 
 def current_best(means: Means) -> int:

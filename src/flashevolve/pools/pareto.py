@@ -1,15 +1,16 @@
-"""Pareto pool: candidates, and for each validation example those at its best score.
+"""Pareto pool: candidates, and for each key of its frontier, such as an example, the best ones.
 
 Invariants: ids are 0, 1, 2, ... in order of insertion and never leave; a front holds exactly the
-candidates at the highest score seen on its example, ascending, zero included; everything derived
+candidates at the highest score seen on its key, ascending, zero included; everything derived
 (fronts, means, best, ancestors) follows from the inserted candidates alone, whatever the order of
 their scores; named state is the algorithm's own and is only replaced as a whole, key by key.
 
-A speculative candidate is a guest in the fronts of the examples that it has scores for, and can
-become a parent; best, tops and the ramp know confirmed ones alone. A retracted one keeps its id,
-its text and its scores, and nothing else.
+A speculative candidate is a guest in the fronts of the examples that it has scores for (no mean of
+its objectives counts until it has them all), and can become a parent; best, tops and the ramp know
+confirmed ones alone. A retracted one keeps its id, its text and its scores, and nothing else.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -19,12 +20,14 @@ from typing import Any, Self, cast
 
 from flashevolve.artifact import Artifact
 from flashevolve.candidate import Candidate, Status
-from flashevolve.policies.selection import Fronts, front_weights
+from flashevolve.policies.selection import Fronts, front_weights, top_k_weights
 from flashevolve.policies.speculation import comparable_mean
-from flashevolve.pools.fronts import FrontIndex
+from flashevolve.pools.fronts import Frontier, FrontIndex, FrontKey, Objectives, keyed
 from flashevolve.pools.pool import Op, Pool
 from flashevolve.pools.rows import ScoreRow
 from flashevolve.pools.table import inserts_of, table_of
+
+NO_OBJECTIVES: Objectives = MappingProxyType({})
 
 Ops = tuple[dict[str, Any], ...]
 """Operations of one selection or commit."""
@@ -35,29 +38,38 @@ RAMP_PER_CONFIRMED = 8
 
 def insert(
     artifact: Artifact,
-    *,
     parents: Iterable[int],
     scores: Mapping[str, float],
     ticket: int,
     reference: int | None = None,
+    objectives: Objectives = NO_OBJECTIVES,
 ) -> dict[str, Any]:
     """Returns the operation that admits an artifact; the pool gives it the next id.
 
     With a `reference`, the confirmed candidate that it has to beat, it is speculative.
     """
-    op = {
+    op: dict[str, Any] = {
         "op": "insert",
         "artifact": artifact.to_json(),
         "parents": list(parents),
         "scores": dict(scores),
         "ticket": ticket,
     }
+    op |= _named(objectives)
     return op if reference is None else {**op, "status": "speculative", "reference": reference}
 
 
-def confirm(candidate: int, scores: Mapping[str, float]) -> dict[str, Any]:
+def confirm(
+    candidate: int, scores: Mapping[str, float], objectives: Objectives = NO_OBJECTIVES
+) -> dict[str, Any]:
     """Returns the operation that gives a candidate all its scores, and full standing."""
-    return {"op": "confirm", "id": candidate, "scores": dict(scores)}
+    return {"op": "confirm", "id": candidate, "scores": dict(scores), **_named(objectives)}
+
+
+def _named(objectives: Objectives) -> dict[str, Any]:
+    """Returns objectives as part of an operation; nothing where there are none."""
+    named = {e: dict(by_name) for e, by_name in objectives.items() if by_name}
+    return {"objectives": named} if named else {}
 
 
 def retract(candidate: int) -> dict[str, Any]:
@@ -73,13 +85,13 @@ def put(key: str, value: Any) -> dict[str, Any]:
 class ParetoPool:
     """A pool that never evicts. Its operations: `insert`, `confirm`, `retract` and `put`."""
 
-    def __init__(self) -> None:
+    def __init__(self, frontier: Frontier = "instance") -> None:
         self._version = 0
         self._candidates: dict[int, Candidate] = {}
         self._state: dict[str, Any] = {}
         self._means: dict[int, float] = {}
         self._ids: dict[str, int] = {}
-        self._index = FrontIndex()
+        self._index = FrontIndex(frontier)
         """Of confirmed candidates."""
         self._guests: dict[int, Candidate] = {}
         """Speculative candidates."""
@@ -90,6 +102,8 @@ class ParetoPool:
         self._best: Candidate | None = None
         self._fronts: Fronts | None = None
         self._weights: dict[int, int] | None = None
+        self._top_weights: dict[int, dict[int, int]] = {}
+        """By the number of candidates that they are for."""
         self._last_row: ScoreRow | None = None
         """Of the candidate inserted last; the next one shares its ids."""
 
@@ -123,8 +137,13 @@ class ParetoPool:
         return MappingProxyType(self._means)
 
     @property
+    def frontier(self) -> Frontier:
+        """What there is a front for."""
+        return self._index.frontier
+
+    @property
     def fronts(self) -> Fronts:
-        """Validation example id -> ids at its best score; examples and ids in ascending order.
+        """Key of the frontier -> ids at its best score; keys and ids in ascending order.
 
         Speculative candidates are in those of the examples that they have scores for.
         """
@@ -134,8 +153,8 @@ class ParetoPool:
         return MappingProxyType(self._fronts)
 
     @property
-    def tops(self) -> Mapping[str, float]:
-        """Validation example id -> the best score of a confirmed candidate on it."""
+    def tops(self) -> Mapping[FrontKey, float]:
+        """Key of the frontier -> the best score of a confirmed candidate on it."""
         return MappingProxyType(self._index.tops)
 
     @property
@@ -144,6 +163,12 @@ class ParetoPool:
         if self._weights is None:
             self._weights = front_weights(self.fronts, self._means)
         return MappingProxyType(self._weights)
+
+    def top_weights(self, k: int) -> Mapping[int, int]:
+        """Returns the same among the `k` candidates with the highest means."""
+        if k not in self._top_weights:
+            self._top_weights[k] = top_k_weights(self.fronts, self._means, k)
+        return MappingProxyType(self._top_weights[k])
 
     def contains(self, artifact: Artifact) -> int | None:
         """Returns the id of the candidate with the same texts, or None; retracted ones are out."""
@@ -187,15 +212,18 @@ class ParetoPool:
         """
         return self._best
 
-    def marks(self, scores: Mapping[str, float]) -> tuple[str, ...]:
+    def marks(
+        self, scores: Mapping[str, float], objectives: Objectives = NO_OBJECTIVES
+    ) -> tuple[str, ...]:
         """Returns what admitting a candidate with `scores` would improve: `front`, `best`.
 
-        `front` = strictly better than all confirmed ones on some example. Nothing for the first
-        candidate.
+        `front` = strictly better than all confirmed ones on some key of the frontier. Nothing for
+        the first candidate.
         """
         if self._best is None:
             return ()
-        front = any(score > self._index.tops.get(e, float("-inf")) for e, score in scores.items())
+        tops, found = self._index.tops, keyed(self.frontier, scores, objectives)
+        front = any(score > tops.get(key, float("-inf")) for key, score in found.items())
         best = fmean(scores.values()) > self._best.mean
         return (*(("front",) if front else ()), *(("best",) if best else ()))
 
@@ -237,6 +265,7 @@ class ParetoPool:
             artifact=Artifact(op["artifact"]),
             parents=tuple(op["parents"]),
             scores=row,
+            objectives=op.get("objectives", NO_OBJECTIVES),
             ticket=op["ticket"],
             status=status,
             reference=op.get("reference"),
@@ -263,7 +292,8 @@ class ParetoPool:
     def _confirm(self, op: Op) -> None:
         old = self._at(op, "speculative", "retracted")
         row = ScoreRow(op["scores"], like=self._last_row)
-        candidate = replace(old, scores=row, status="confirmed")
+        objectives = op.get("objectives", NO_OBJECTIVES)
+        candidate = replace(old, scores=row, objectives=objectives, status="confirmed")
         self._last_row = row
         self._candidates[old.id] = candidate
         self._guests.pop(old.id, None)
@@ -303,32 +333,47 @@ class ParetoPool:
 
     def _forget_derived(self) -> None:
         self._fronts = self._weights = None
+        self._top_weights.clear()
 
     def dump(self) -> dict[str, Any]:
         """Returns the whole state as JSON-serialisable data: candidates and named state."""
         ops = [put(key, self._state[key]) for key in sorted(self._state)]
         candidates = self._candidates.values()
-        met = list(self._index.fronts)
-        if any(c.scores.keys() - self._index.fronts for c in candidates if c.reference is not None):
-            met = sorted({e for c in candidates for e in c.scores})
+        met = self._met()
         state: dict[str, Any] = {"version": self._version, "examples": met, "ops": ops}
+        if self.frontier != "instance":
+            state["frontier"] = self.frontier
         if self._candidates:
             state["candidates"] = table_of(candidates, state["examples"])
         # Left out where nothing was ever speculative.
         if once := [[c.id, c.status, c.reference] for c in candidates if c.reference is not None]:
             state["speculated"] = once
             state["sweeps"] = list(self._sweeps)
+        # As texts: a store that keeps each text once writes a candidate's once.
+        if named := {str(c.id): json.dumps(c.objectives) for c in candidates if c.objectives}:
+            state["objectives"] = named
         return state
+
+    def _met(self) -> list[str]:
+        """Returns the examples that some candidate has a score for, ascending."""
+        known, candidates = self._index.fronts, self._candidates.values()
+        if self.frontier == "instance" and not any(
+            c.scores.keys() - known for c in candidates if c.reference is not None
+        ):
+            return cast(list[str], list(known))
+        return sorted({e for c in candidates for e in c.scores})
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Self:
         """Returns the pool that `dump` described, this version's or an older one's."""
-        pool, version = cls(), state["version"]
+        pool, version = cls(state.get("frontier", "instance")), state["version"]
+        named = {int(c): json.loads(text) for c, text in state.get("objectives", {}).items()}
         once = {c: {"status": s, "reference": r} for c, s, r in state.get("speculated", ())}
         if (table := state.get("candidates")) is not None:
             inserts = list(inserts_of(table, state["examples"]))
             for op in inserts:
-                pool.apply([{**op, **once.get(pool.next_id, {})}], version=version)
+                more = once.get(pool.next_id, {}) | _named(named.get(pool.next_id, {}))
+                pool.apply([{**op, **more}], version=version)
         pool._sweeps = dict.fromkeys(state.get("sweeps", pool._sweeps))
         pool.apply(state["ops"], version=version)
         return pool

@@ -27,6 +27,7 @@ SELDOM_SAID = {
     "stage_ended": ("tail",),
     "gap_checked": ("tainted",),
     "pool_changed": ("speculation", "missed", "tainted"),
+    "outcome_recorded": ("objectives",),
 }
 """Fields of frequent events that are left out where they say nothing (None, false, no entries)."""
 
@@ -102,7 +103,7 @@ def record_from_json(line: str) -> Record:
 def _dumped(event: Event) -> dict[str, Any]:
     data: dict[str, Any] = _adapter().dump_python(event)
     for name in SELDOM_SAID.get(event.kind, ()):
-        if data[name] in (None, [], ()) or data[name] is False:
+        if data[name] in (None, [], (), {}) or data[name] is False:
             del data[name]
     return data
 

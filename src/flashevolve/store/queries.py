@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from flashevolve.errors import StoreError
 from flashevolve.events import CallReserved, CallSettled, Event, OutcomeRecorded, Record
+from flashevolve.outcome import Scored
 from flashevolve.store.codec import decode, restore_json
 from flashevolve.store.schema import boundary
 
@@ -86,16 +87,17 @@ class Queries(ABC):
             for (artifact,) in self._rows("SELECT DISTINCT artifact FROM outcomes WHERE NOT fresh")
         )
 
-    def shared_scores(self, artifact: str) -> Iterator[tuple[tuple[str, str, int], float]]:
-        """Yields (split, example id, replica) and score of an artifact's shared outcomes."""
-        yield from (
-            ((split, example, replica), score)
-            for split, example, replica, score in self._rows(
-                "SELECT split, example, replica, json_extract(event, '$.score') "
-                "FROM outcomes WHERE artifact = ? AND NOT fresh ORDER BY seq",
-                (artifact,),
-            )
-        )
+    def shared_scores(self, artifact: str) -> Iterator[tuple[tuple[str, str, int], Scored]]:
+        """Yields (split, example id, replica) and the scores of an artifact's shared outcomes."""
+        for split, example, replica, score, objectives in self._rows(
+            "SELECT split, example, replica, json_extract(event, '$.score'), "
+            "json_extract(event, '$.objectives') "
+            "FROM outcomes WHERE artifact = ? AND NOT fresh ORDER BY seq",
+            (artifact,),
+        ):
+            with self._decoding():
+                named = restore_json(objectives, self._cached_text) if objectives else {}
+            yield (split, example, replica), Scored(score, named)
 
     def answered(self, content: str) -> CallSettled | None:
         """Returns the first successful answer to a call with this content."""

@@ -12,6 +12,7 @@ from typing import Any
 from flashevolve.algorithms.components import next_components
 from flashevolve.algorithms.gepa.merge import N_SCREENED, find_merge
 from flashevolve.algorithms.minibatch import next_minibatch
+from flashevolve.algorithms.objectives import Named
 from flashevolve.algorithms.options import Options
 from flashevolve.engine.item import Selection
 from flashevolve.engine.workflow import Setup
@@ -27,7 +28,7 @@ MUTATIONS = ("mutate", "trial")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Named):
     """One step: what was selected, and what its stages have found out so far."""
 
     parents: tuple[int, ...] = ()
@@ -126,6 +127,8 @@ class MutateSource:
                 return selection.current_best(pool.means)
             case "epsilon_greedy":
                 return selection.epsilon_greedy(pool.means, rng, self.config.epsilon)
+            case "top_k_pareto":
+                return selection.draw_parent(pool.top_weights(self.config.top_k), rng)
 
     def mutation(self, state: Mapping[str, Any], parent: int, rng: Random) -> Selection[Step]:
         """Returns the start of a mutation of `parent`; `state` is the pool's."""

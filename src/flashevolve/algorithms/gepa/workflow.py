@@ -33,6 +33,7 @@ from flashevolve.algorithms.gepa.sources import (
     Step,
     admission,
 )
+from flashevolve.algorithms.objectives import objectives_of
 from flashevolve.algorithms.options import Options
 from flashevolve.algorithms.records import records
 from flashevolve.artifact import Artifact
@@ -89,7 +90,7 @@ class GEPAWorkflow(Workflow[Step]):
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""
-        return ParetoPool()
+        return ParetoPool(self.config.frontier)
 
     def mutations(self) -> tuple[Source[Step], ...]:
         """Returns the sources of mutations."""
@@ -169,7 +170,9 @@ class GEPAWorkflow(Workflow[Step]):
         if end := _no_op(child, ctx.pool, own=item.ticket):
             return end
         outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
-        return item.with_payload(scores={e: outcome.score for e, outcome in outcomes.items()})
+        is_seed, scores = not item.payload.parents, {e: o.score for e, o in outcomes.items()}
+        named = objectives_of(outcomes, self.config.frontier, is_seed=is_seed)
+        return item.with_payload(scores=scores, objectives=named)
 
     def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:
         """Inserts a child that so far beats the best candidate on the same examples."""
@@ -177,14 +180,7 @@ class GEPAWorkflow(Workflow[Step]):
         best = pool.best()
         if best is None or _no_op(child, pool) or not exceeds(step.scores, best.scores):
             return None
-        inserted = insert(
-            child,
-            parents=step.parents,
-            scores=step.scores,
-            ticket=item.ticket,
-            reference=best.id,
-        )
-        ops = (inserted, *inherit(pool.state, pool.next_id, step.parents))
+        ops = (_inserted(item, best.id), *inherit(pool.state, pool.next_id, step.parents))
         return Commit(ops=ops, text=_in_words(step, pool, pool.next_id))
 
     def confirms(self, item: Item[Step], candidate: Candidate, pool: Pool) -> bool:
@@ -200,15 +196,14 @@ class GEPAWorkflow(Workflow[Step]):
         known = pool.unconfirmed(item.ticket)
         if known is not None:
             candidate = known.id
-            ops: Ops = (confirm(candidate, step.scores),)
+            ops: Ops = (confirm(candidate, step.scores, step.objectives),)
         else:
             candidate = pool.next_id
-            inserted = insert(child, parents=step.parents, scores=step.scores, ticket=item.ticket)
-            ops = (inserted, *inherit(pool.state, candidate, step.parents))
+            ops = (_inserted(item), *inherit(pool.state, candidate, step.parents))
         return Commit(
             ops=(*ops, *admission(item.source, pool, self.config)),
             text=_in_words(step, pool, candidate),
-            marks=pool.marks(step.scores),
+            marks=pool.marks(step.scores, step.objectives),
         )
 
     def artifact(self, item: Item[Step]) -> Artifact | None:
@@ -218,7 +213,7 @@ class GEPAWorkflow(Workflow[Step]):
     def patched(self, item: Item[Step], base: Candidate, artifact: Artifact) -> Step:
         """Returns the step with the patched child of `base`, to be screened where it was."""
         patch = replace(item.payload, parents=(base.id,), child=artifact.to_json())
-        return replace(patch, base_scores=None, scores={})
+        return replace(patch, base_scores=None, scores={}, objectives={})
 
     def _sweeps(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0
@@ -245,6 +240,11 @@ def _missing(step: Step) -> tuple[str, ...]:
 
 def _child(step: Step) -> Artifact:
     return Artifact(step.child or {})
+
+
+def _inserted(item: Item[Step], reference: int | None = None) -> dict[str, Any]:
+    step, ticket = item.payload, item.ticket
+    return insert(_child(step), step.parents, step.scores, ticket, reference, step.objectives)
 
 
 def _no_op(child: Artifact, pool: Pool, own: int = 0) -> End | None:

@@ -74,7 +74,7 @@ class PxNWorkflow(Workflow[Tasks]):
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""
-        return ParetoPool()
+        return self.host.new_pool()
 
     async def rollout(self, item: Item[Tasks], ctx: StageContext) -> Item[Tasks] | End:
         """Runs every parent on its examples."""
