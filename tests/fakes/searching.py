@@ -57,7 +57,10 @@ class Searcher:
         pages, question = dict(_LINES.findall(told)), _question(told)
         if "the name" in instruction:
             name = missing(question, pages)
-            return f"{name or ''} {question if 'what is asked' in instruction else ''}".strip() or question
+            return (
+                f"{name or ''} {question if 'what is asked' in instruction else ''}".strip()
+                or question
+            )
         if "label" in instruction:
             return label(question, pages)
         if "keep" in instruction:
