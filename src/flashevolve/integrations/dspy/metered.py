@@ -11,10 +11,10 @@ the request nor recorded.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from contextvars import copy_context
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import dspy
 from dspy.clients.call_result import attributes
@@ -47,13 +47,13 @@ def metered(lm: Any, role: str, *, own: bool) -> Any:
     """
     copied = lm.copy()
     copied.history = lm.history
-    copied.__class__ = _class_over(type(lm))
+    copied.__class__ = _class_over(cast(Hashable, type(lm)))
     copied._asked = (lm, role, own)
     return copied
 
 
 @cache
-def _class_over(cls: type) -> type:
+def _class_over(cls: Any) -> type:
     return type(f"Metered{cls.__name__}", (_Metered, cls), {"__module__": __name__})
 
 
@@ -70,7 +70,7 @@ class _Metered:
         # Copies of a program share its LMs: a copied connection would be another one.
         return self
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Answers as the user's LM would, through the run."""
         context = dspy.settings.get(ASKS)
@@ -78,7 +78,7 @@ class _Metered:
             return self._asked[0](prompt, messages=messages, **kwargs)
         return self._outputs(context, prompt, messages, kwargs)
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Answers as `__call__`, without blocking the caller's loop."""
         context = dspy.settings.get(ASKS)

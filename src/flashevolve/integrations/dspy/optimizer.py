@@ -7,14 +7,12 @@ go through one limiter, ledger and budget, past DSPy's cache, so that a repeated
 sample; a failing reflection LM stops the run instead of using up its budget.
 """
 
-import hashlib
 import inspect
-import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dspy
 from dspy.teleprompt.gepa.gepa import AUTO_RUN_SETTINGS
@@ -22,20 +20,24 @@ from dspy.teleprompt.gepa.gepa_flex_utils import enumerate_flex_submodules
 from dspy.teleprompt.gepa.gepa_utils import DspyAdapter
 from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 
-from flashevolve.config import Budget, Model, Price
+from flashevolve.config import Budget
 from flashevolve.data.loaders import Splits
 from flashevolve.engine.threads import DaemonThreads
 from flashevolve.errors import ConfigError, DataError, nearest
-from flashevolve.integrations.dspy.client import DspyClient
-from flashevolve.integrations.dspy.metered import metered
 from flashevolve.integrations.dspy.program import Program
 from flashevolve.integrations.dspy.result import detailed
+from flashevolve.integrations.dspy.roles import Roles
 from flashevolve.integrations.dspy.workflow import Bridge, DspyGEPA
+from flashevolve.integrations.gepa.arguments import UNLIMITED, Arguments, check
+from flashevolve.integrations.gepa.data import Table, table
+from flashevolve.integrations.gepa.mirror import Mirror
+from flashevolve.integrations.gepa.optimize import _algorithm, _objects, optimize
+from flashevolve.integrations.gepa.port import Port
+from flashevolve.integrations.gepa.watch import watch
 from flashevolve.launch import settings_from
 from flashevolve.prepare import prepare
 from flashevolve.result import Result
 from flashevolve.run import Run
-from flashevolve.task import Example, Split
 
 logger = logging.getLogger("flashevolve")
 
@@ -45,14 +47,8 @@ ANSWERING = 1024
 """Threads for LMs that only block: never fewer than the requests that the limiters let through."""
 DSPY_THREADS = 8
 """DSPy's own default, which nobody chose: where `dspy.settings.num_threads` differs, it counts."""
-
-THROUGH: Mapping[str, str] = {
-    "merge_val_overlap_floor": "merge_overlap_floor",
-    "acceptance_criterion": "acceptance",
-}
-"""Of gepa's arguments in `gepa_kwargs`, those that we know under another name."""
-ACCEPTANCE = {"strict_improvement": "strict", "improvement_or_equal": "improvement_or_equal"}
-SELECTIONS = ("pareto", "current_best", "epsilon_greedy")
+UNCONNECTED = ("callbacks", "use_wandb", "use_mlflow")
+"""Arguments that nobody here would listen to."""
 
 
 class GEPA(dspy.GEPA):  # type: ignore[misc]
@@ -98,7 +94,12 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         self.world = world
         self.result: Result | None = None
         """What the last `compile` came to, in our words."""
-        self._algorithm_options = _algorithm_options(self)
+        for name in UNCONNECTED:
+            if getattr(self, name, None) or self.gepa_kwargs.get(name):
+                raise ConfigError(
+                    f"{name}: expected nothing, found it set. Follow the run with "
+                    "`flashevolve show`, or read its events"
+                )
 
     def compile(
         self,
@@ -123,21 +124,25 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         self._set_budget(len(seed), len(trainset), None if valset is None else len(valset))
         if valset is None:
             logger.warning("no valset: expected one that trainset is no part of, using trainset")
-        given = {"train": trainset, "val": valset or trainset}
-        table = {f"{s}/{n}": e for s, found in given.items() for n, e in enumerate(found)}
+        train, val = table("train", trainset), table("val", valset or trainset)
+        examples = {
+            name: example
+            for split in (train, val)
+            for name, example in zip(split.ids, split.fetch(list(split.ids)), strict=True)
+        }
         # Apart, since who reflects waits for an LM that answers.
         threads = DaemonThreads(self._n_requests(), "flashevolve-dspy-reflect")
         answering = DaemonThreads(ANSWERING, "flashevolve-dspy-lm")
         try:
-            roles = _Roles(student, self.reflection_lm, self.models, answering)
+            roles = Roles(student, self.reflection_lm, self.models, answering)
             program = Program(
                 self._adapter(roles.student, roles.reflect),
                 roles.task,
                 self.metric_fn,
-                table,
+                examples,
                 keep_outputs=self.track_best_outputs,
             )
-            run = self._run(seed, program, roles, threads, table)
+            run = self._run(seed, program, roles, threads, train, val)
             self.result = result = run.result()
         finally:
             threads.shutdown(wait=False)
@@ -193,27 +198,35 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
 
     def _run(
         self,
-        seed: Mapping[str, str],
+        seed: dict[str, str],
         program: Program,
-        roles: "_Roles",
+        roles: Roles,
         threads: DaemonThreads,
-        table: Mapping[str, Any],
+        train: Table,
+        val: Table,
     ) -> Run:
-        own = self.custom_instruction_proposer
-        bridge = Bridge(
-            program=program,
-            threads=threads,
-            whole=own is not None and not isinstance(own, InstructionProposer),
+        given = self._arguments(seed, program.adapter, train, val)
+        check(given)
+        started: list[Run] = []
+        mirror = Mirror(
+            lambda: started[0].state if started else None,
+            val,
+            tuple(seed),
+            frontier_type=given.frontier_type,
+            track_best_outputs=False,
         )
-        options = {**self._algorithm_options, "merge": self.use_merge and len(seed) > 1}
+        own = self.custom_instruction_proposer
+        whole = own is not None and not isinstance(own, InstructionProposer)
+        bridge = Bridge(program=program, threads=threads, whole=whole)
+        objects = _objects(given, cast(Port, bridge), mirror, train, val)
         settings = settings_from(
             seed=seed,
-            algorithm=DspyGEPA(bridge=bridge, **options),
+            algorithm=_with_program(_algorithm(given)).with_objects(objects),
             policy=self.policy,
             schedule=self.schedule,
-            budget=_merged(self.budget, self.max_metric_calls),
+            budget=given.budget,
             models=roles.models,
-            rng_seed=self.seed or 0,
+            rng_seed=given.seed,
             run_dir=self.log_dir,
             concurrency=self._n_requests(),
             limits={"threads": self.num_threads or self._n_requests(), **self.limits},
@@ -223,15 +236,48 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
             world=self.world,
             has_run=True,
         )
-        splits = Splits(train=_examples(table, "train"), val=_examples(table, "val"))
+        splits = Splits(train=train.examples(), val=val.examples())
         run = Run(prepare(settings, splits=splits, run=program.run, score=program.score))
+        started.append(run)
+        watch(run, mirror, given)
         logger.info("GEPA: %s metric calls at most, in %s", self.max_metric_calls, run.dir)
         return run
+
+    def _arguments(self, seed: dict[str, str], adapter: Any, train: Table, val: Table) -> Arguments:
+        """Returns what `gepa.optimize` would be given. Raises `ConfigError`."""
+        merges = self.max_merge_invocations
+        options = {
+            "adapter": adapter,
+            "candidate_selection_strategy": self.candidate_selection_strategy,
+            "skip_perfect_score": self.skip_perfect_score,
+            "reflection_minibatch_size": self.reflection_minibatch_size,
+            "module_selector": self.component_selector,
+            "perfect_score": self.perfect_score,
+            "use_merge": self.use_merge,
+            "max_merge_invocations": UNLIMITED if merges is None else merges,
+            "budget": _merged(self.budget, self.max_metric_calls),
+            "run_dir": self.log_dir,
+            "seed": self.seed or 0,
+        }
+        known = inspect.signature(optimize)
+        for name in self.gepa_kwargs:
+            if name not in known.parameters or name in options:
+                raise ConfigError(
+                    f"gepa_kwargs: expected arguments of gepa.optimize that GEPA has not itself, "
+                    f"found {name!r}.{nearest(name, known.parameters)}"
+                )
+        bound = known.bind(seed, train.loader, val.loader, **options, **self.gepa_kwargs)
+        bound.apply_defaults()
+        return Arguments(**bound.arguments)
+
+
+def _with_program(algorithm: Any) -> DspyGEPA:
+    return DspyGEPA(**{f.name: getattr(algorithm, f.name) for f in fields(algorithm)})
 
 
 _OWN = inspect.signature(GEPA.__init__)
 _THEIRS = inspect.signature(dspy.GEPA.__init__)
-GEPA.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+GEPA.__signature__ = inspect.Signature([
     *[p for p in _THEIRS.parameters.values() if p.name != "self"],
     *[
         p for p in _OWN.parameters.values()
@@ -239,117 +285,6 @@ GEPA.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
     ],
 ])  # fmt: skip
 """What `help` shows: DSPy's arguments, then ours."""
-
-
-@dataclass(frozen=True)
-class _Answering:
-    """Who answers for a role: a user's LM, or a configured model."""
-
-    lm: Any
-    model: Any
-
-
-class _Roles:
-    """The LMs of a compile by role, metered: `task`, `reflect`, and one for each further LM."""
-
-    def __init__(
-        self, student: Any, reflection_lm: Any, given: Mapping[str, Any], threads: DaemonThreads
-    ) -> None:
-        self._threads = threads
-        self._given = given
-        self.models: dict[str, Any] = {
-            role: model for role, model in given.items() if role not in ("task", "reflect")
-        }
-        lm = dspy.settings.lm
-        predictors = student.named_predictors()
-        if lm is None and "task" in given:
-            lm = dspy.LM("openai/task")  # Only its capabilities are looked at.
-        if lm is None and not all(p.lm is not None for _, p in predictors):
-            raise ConfigError(
-                "expected an LM for the program, found none. Set one: "
-                "dspy.configure(lm=dspy.LM('openai/gpt-4o-mini'))"
-            )
-        self._known: dict[int, Any] = {}
-        self.task = self._metered(lm, "task")
-        self.reflect = self._metered(reflection_lm, "reflect")
-        self.student = student.deepcopy()
-        for (_, copied), (_, own) in zip(
-            self.student.named_predictors(), student.named_predictors(), strict=True
-        ):
-            if own.lm is not None:
-                copied.lm = self._known.get(id(own.lm)) or self._further(own.lm)
-
-    def _further(self, lm: Any) -> Any:
-        n = 2 + sum(role.startswith("task-") for role in self.models)
-        return self._metered(lm, "task" if "task" not in self.models else f"task-{n}")
-
-    def _metered(self, lm: Any, role: str) -> Any:
-        if lm is None:
-            return None
-        model = self._given.get(role)
-        self.models[role] = self._model(lm) if model is None else model
-        self._known[id(lm)] = found = metered(lm, role, own=model is None)
-        return found
-
-    def _model(self, lm: Any) -> Model:
-        client = DspyClient(lm, self._threads)
-        price = client.price()
-        most = lm.kwargs.get("max_completion_tokens") or lm.kwargs.get("max_tokens")
-        return Model(
-            str(lm.model),
-            client=client,
-            price=None if price is None else Price(
-                input_usd_per_mtok=price.input_usd_per_mtok,
-                output_usd_per_mtok=price.output_usd_per_mtok,
-            ),
-            **({"max_output_tokens": most} if most else {}),
-        )  # fmt: skip
-
-
-def _algorithm_options(optimizer: Any) -> dict[str, Any]:
-    """Returns our algorithm's settings for an optimizer's. Raises `ConfigError`."""
-    if optimizer.candidate_selection_strategy not in SELECTIONS:
-        raise ConfigError(
-            f"candidate_selection_strategy: expected one of {', '.join(SELECTIONS)}, found "
-            f"{optimizer.candidate_selection_strategy!r:.80}"
-        )
-    if optimizer.component_selector not in ("round_robin", "all"):
-        raise ConfigError(
-            f"component_selector: expected 'round_robin' or 'all', found "
-            f"{optimizer.component_selector!r:.80}. Own selectors are not supported yet"
-        )
-    for name in ("use_wandb", "use_mlflow"):
-        if getattr(optimizer, name):
-            raise ConfigError(
-                f"{name}: expected False, found True. Follow the run with `flashevolve show` or "
-                "its events instead"
-            )
-    options = {
-        "minibatch": optimizer.reflection_minibatch_size,
-        "selection": optimizer.candidate_selection_strategy,
-        "components": optimizer.component_selector,
-        "skip_perfect": optimizer.skip_perfect_score,
-        "merge_max": UNLIMITED
-        if optimizer.max_merge_invocations is None
-        else optimizer.max_merge_invocations,
-    }
-    for name, value in optimizer.gepa_kwargs.items():
-        if name not in THROUGH:
-            raise ConfigError(
-                f"gepa_kwargs: expected {', '.join(THROUGH)}, found {name!r}."
-                f"{nearest(name, THROUGH)}"
-            )
-        if name == "acceptance_criterion" and value not in ACCEPTANCE:
-            raise ConfigError(
-                f"gepa_kwargs: expected acceptance_criterion to be one of {', '.join(ACCEPTANCE)}, "
-                f"found {value!r:.80}"
-            )
-        options[THROUGH[name]] = ACCEPTANCE.get(value, value)
-    return options
-
-
-UNLIMITED = 1_000_000
-"""Merges, where the user set no limit."""
 
 
 def _seed(student: Any, trainset: Any, teacher: Any) -> dict[str, str]:
@@ -396,24 +331,4 @@ def _feedback(metric: Callable[..., Any], name: str, predictor: Any) -> Callable
 def _merged(budget: Budget | None, metric_calls: int) -> Budget:
     if budget is None:
         return Budget(metric_calls=metric_calls)
-    least = min(metric_calls, budget.metric_calls or metric_calls)
-    given = {name: getattr(budget, name) for name in ("proposals", "tokens", "usd", "seconds")}
-    return Budget(metric_calls=least, grace_s=budget.grace_s, **given)
-
-
-def _examples(table: Mapping[str, Any], split: Split) -> tuple[Example, ...]:
-    """Returns an example for each instance: its id, and a digest by which a resume knows it."""
-    return tuple(
-        Example(id=name, data={"digest": _digest(name, instance)}, place=f"{split}set")
-        for name, instance in table.items()
-        if name.startswith(f"{split}/")
-    )
-
-
-def _digest(name: str, instance: Any) -> str:
-    fields = dict(instance.items()) if hasattr(instance, "items") else repr(instance)
-    # What is no JSON counts by its type: its repr may hold an address in memory.
-    text = json.dumps([name, fields], sort_keys=True, default=lambda v: type(v).__qualname__)
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
-
-
+    return replace(budget, metric_calls=min(metric_calls, budget.metric_calls or metric_calls))

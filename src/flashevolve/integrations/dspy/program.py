@@ -70,7 +70,8 @@ class Program:
         attempt = ctx.attempt
         try:
             program = self._program(attempt.ticket, attempt.stage, artifact)
-            return self._inside(ctx, self._ran, program, self._examples[example.id])
+            ran: Ran = self._inside(ctx, self._ran, program, self._examples[example.id])
+            return ran
         except Exception:
             self._lost(ctx, example)
             raise
@@ -85,8 +86,7 @@ class Program:
             except Exception:
                 self._lost(ctx, example)
                 raise
-        score = value.score if isinstance(value, dspy.Prediction) else value
-        score = self.adapter.failure_score if score is None else float(score)
+        score = _score(value, self.adapter.failure_score)
         attempt = ctx.attempt
         if attempt.stage == "rollout":
             self._traces[attempt.ticket, example.id] = {
@@ -97,11 +97,26 @@ class Program:
             self.outputs[attempt.artifact, example.id] = ran.prediction
         said = ran.prediction
         output = said.completion_text if isinstance(said, FailedPrediction) else _shown(said)
-        return Outcome(score=score, output=output, error=ran.error, feedback=_feedback(value))
+        return Outcome(
+            score=score,
+            output=output,
+            error=ran.error,
+            feedback=_feedback(value),
+            objectives=_objectives(value),
+        )
 
     def known(self, ticket: int, example_ids: Sequence[str]) -> set[str]:
         """Returns which of the examples have a trace."""
         return {e for e in example_ids if (ticket, e) in self._traces}
+
+    def batch(self, ticket: int, example_ids: Sequence[str]) -> EvaluationBatch:
+        """Returns a rollout's traces and scores as gepa's selectors get them."""
+        found = [self._traces[ticket, e] for e in example_ids]
+        return EvaluationBatch(
+            outputs=[t.get("prediction") for t in found],
+            scores=[_score(t.get("score"), self.adapter.failure_score) for t in found],
+            trajectories=[t for t in found if t["trace"]],
+        )
 
     def forget(self, ticket: int) -> None:
         """Lets go of a step's traces."""
@@ -144,9 +159,7 @@ class Program:
     ) -> dict[str, str]:
         """Returns new texts of components, from the adapter's proposer."""
         return dict(
-            self._inside(
-                ctx, self.adapter.propose_new_texts, dict(candidate), dict(dataset), names
-            )
+            self._inside(ctx, self.adapter.propose_new_texts, dict(candidate), dict(dataset), names)
         )
 
     def _lost(self, ctx: Any, example: Any) -> None:
@@ -191,6 +204,16 @@ def _failed(program: Any, example: Any, error: Any, trace: list[Any]) -> Ran:
     if asked:
         trace = [*trace, (asked[0], dict(example.inputs()), failed)]
     return Ran(example, failed, trace, f"the reply could not be read: {error}")
+
+
+def _score(value: Any, failure_score: float) -> float:
+    score = value.score if isinstance(value, dspy.Prediction) else value
+    return failure_score if score is None else float(score)
+
+
+def _objectives(value: Any) -> dict[str, float]:
+    given = value.get("objective_scores") if isinstance(value, dspy.Prediction) else None
+    return {str(name): float(score) for name, score in (given or {}).items()}
 
 
 def _feedback(value: Any) -> str:

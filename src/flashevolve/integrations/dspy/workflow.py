@@ -11,68 +11,63 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Any, cast
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from flashevolve.algorithms.gepa.config import GEPA
 from flashevolve.algorithms.gepa.sources import Step
-from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
 from flashevolve.engine.item import End, Item
 from flashevolve.engine.threads import DaemonThreads
 from flashevolve.engine.usercode import Ask, Attempt, SyncContext
 from flashevolve.engine.workflow import Setup, StageContext
-from flashevolve.errors import FlashEvolveError
-from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
+from flashevolve.errors import ConfigError
+from flashevolve.integrations.dspy.program import Program
+from flashevolve.integrations.gepa.config import Adapted
+from flashevolve.integrations.gepa.errors import OURS
+from flashevolve.integrations.gepa.workflow import AdaptedStep, AdaptedWorkflow, Objects
+from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.outcome import Outcome
 from flashevolve.task import Example
 
 
 @checked(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
-class DspyGEPA(GEPA):
-    """GEPA with a program of DSPy; only its `bridge` can run it, which no file can hold."""
-
-    bridge: Annotated[Any, Field(exclude=True)] = field(default=None, repr=False, compare=False)
+class DspyGEPA(Adapted):
+    """GEPA with a program of DSPy. Made by `GEPA.compile`, which adds the objects."""
 
     def workflow(self, setup: Setup) -> "DspyWorkflow":
-        """Returns the workflow for one run."""
-        return DspyWorkflow(self, setup)
+        """Returns the workflow for one run. Raises `ConfigError` without the user's objects."""
+        objects = getattr(self, "_objects", None)
+        if objects is None:
+            raise ConfigError(
+                "this run was started by flashevolve.integrations.dspy with a program that its "
+                "directory does not hold; call compile again with the same arguments and log_dir"
+            )
+        return DspyWorkflow(self, setup, objects)
 
 
 @dataclass(frozen=True)
 class Bridge:
-    """What the workflow needs besides its configuration."""
+    """What the workflow needs besides gepa's objects."""
 
-    program: Any
-    """A `program.Program`."""
+    program: Program
     threads: DaemonThreads
     whole: bool
     """Whether the proposer is the user's, who may rewrite components together: one call for all."""
-    select: Callable[..., Sequence[str]] | None = None
-    """A component selector of the user's."""
+
+    def take(self, ticket: int, ids: Sequence[str]) -> None:
+        """Returns no batch: traces of a screen are not kept."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DspyStep(Step):
-    """A step with the reflective dataset of its rollout."""
-
-    dataset: Mapping[str, Any] = field(default_factory=dict)
-
-
-class DspyWorkflow(GEPAWorkflow):
+class DspyWorkflow(AdaptedWorkflow):
     """GEPA's workflow over a program of DSPy."""
 
-    name: ClassVar[str] = "gepa"
-    payload: type[Step] = DspyStep
-
-    def __init__(self, config: DspyGEPA, setup: Setup) -> None:
-        super().__init__(config, setup)
-        self._bridge: Bridge = config.bridge
-        self._datasets: dict[int, dict[str, Any]] = {}
-        """Ticket -> the dataset as the adapter made it, until it is proposed from."""
+    def __init__(self, config: DspyGEPA, setup: Setup, objects: Objects) -> None:
+        super().__init__(config, setup, objects)
+        # Where an adapter of gepa's would have its port.
+        self._bridge = cast(Bridge, objects.port)
 
     def noted(self, examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         """Notes nothing: `rollout` makes the dataset of the traces."""
@@ -82,7 +77,7 @@ class DspyWorkflow(GEPAWorkflow):
         """Runs the parent on the examples, then makes the reflective dataset of the traces."""
         program = self._bridge.program
         try:
-            rolled = await super().rollout(item, ctx)
+            rolled = await super(AdaptedWorkflow, self).rollout(item, ctx)
             if isinstance(rolled, End):
                 return rolled
             step = rolled.payload
@@ -91,40 +86,47 @@ class DspyWorkflow(GEPAWorkflow):
             lost = [e for e in step.examples if e not in known]
             for example_id in lost:
                 await self._again(item, ctx, parent, example_id)
+            components = step.components
+            if not components:
+                batch = program.batch(item.ticket, step.examples)
+                components = self._components(step, ctx, batch)
             rng = ctx.rng("reflective")
             dataset = await self._in_thread(
                 item, ctx, "rollout", "dataset",
                 lambda inner: program.reflective(
-                    inner, parent, step.examples, step.components, rng
+                    inner, parent, step.examples, components, rng
                 ),
             )  # fmt: skip
         finally:
             program.forget(item.ticket)
         if not dataset:
             return End("skipped", "no trace that a component could be improved by")
-        self._datasets[item.ticket] = dataset
-        return rolled.with_payload(dataset=_json(dataset))
+        self.objects.datasets[item.ticket] = dataset
+        if self.objects.built is not None:
+            self.objects.built(item.ticket, step.parents[0], components, dataset)
+        return rolled.with_payload(components=components, dataset=_json(dataset))
 
     async def propose(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Has the proposer write the chosen components anew."""
         step = item.payload
-        assert isinstance(step, DspyStep)
+        assert isinstance(step, AdaptedStep)
         parent = ctx.pool.candidates[step.parents[0]].artifact
-        dataset = self._datasets.pop(item.ticket, None) or dict(step.dataset)
+        dataset = self.objects.datasets.pop(item.ticket, None) or dict(step.dataset)
         names = [name for name in step.components if name in dataset]
         groups = {"all": names} if self._bridge.whole else {name: [name] for name in names}
 
         async def rewrite(key: str, inner: StageContext) -> dict[str, str]:
             chosen = {name: dataset[name] for name in groups[key]}
             propose = self._bridge.program.propose
-            return await self._in_thread(
+            found: dict[str, str] = await self._in_thread(
                 item, inner, "propose", key,
                 lambda asking: propose(asking, parent, chosen, groups[key]),
             )  # fmt: skip
+            return found
 
         try:
             written = await ctx.map(rewrite, groups)
-        except (LLMError, FlashEvolveError, ModelBug):
+        except OURS:
             raise
         except Exception as error:
             # The boundary to the user's proposer, and to replies that DSPy could not read.
@@ -133,8 +135,10 @@ class DspyWorkflow(GEPAWorkflow):
         texts = {name: text for found in written.values() for name, text in found.items()}
         if not texts or not all(isinstance(t, str) and t.strip() for t in texts.values()):
             return End("skipped", "no new text from the proposer: it is empty", useless=True)
+        if self.objects.proposed is not None:
+            self.objects.proposed(item.ticket, texts)
         # A duplicate of a candidate is found by the screen.
-        return item.with_payload(child=parent.replace(texts).to_json())
+        return item.with_payload(child=parent.replace(texts).to_json(), dataset={})
 
     async def _again(
         self, item: Item[Step], ctx: StageContext, artifact: Any, example_id: str
