@@ -76,7 +76,7 @@ class Door:
             raise ConfigError(
                 "ctx.base_url: expected a function that is no `async def` or models in real time, "
                 "found an async one in virtual time, in which its client cannot wait. Use "
-                "ctx.chat, a plain def, or `flashevolve sim` with its address as base_url"
+                "ctx.chat, a plain def, or `flashevolve sim serve` and its address as base_url"
             )
         return self._gateway.address()
 
