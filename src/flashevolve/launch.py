@@ -160,7 +160,7 @@ def optimize(
 
     Args:
         seed: component name -> text; where the evolution starts.
-        train: examples to learn from: a sequence of mappings, or a JSONL or CSV file.
+        train: examples to learn from: a sequence of mappings, or a JSONL, JSON or CSV file.
         val: examples that rank the candidates.
         test: examples on which seed and best are scored once, at the end.
         run: `run(artifact, example[, ctx]) -> output`, sync or async; None = one chat call with

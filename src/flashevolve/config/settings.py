@@ -235,13 +235,13 @@ class DataSettings(Table):
     """Where the examples are: three files, or one that is split."""
 
     train: Path | None = None
-    """JSONL or CSV file whose examples the algorithm learns from."""
+    """JSONL, JSON or CSV file whose examples the algorithm learns from."""
     val: Path | None = None
-    """JSONL or CSV file whose examples rank the candidates."""
+    """JSONL, JSON or CSV file whose examples rank the candidates."""
     test: Path | None = None
-    """JSONL or CSV file on which seed and best are scored once, at the end."""
+    """JSONL, JSON or CSV file on which seed and best are scored once, at the end."""
     path: Path | None = None
-    """One JSONL or CSV file to be split, instead of train, val and test."""
+    """One JSONL, JSON or CSV file to be split, instead of train, val and test."""
     split: Annotated[tuple[NonNegative, ...], Len(3, 3)] = (0.5, 0.25, 0.25)
     """Shares of train, val and test where `path` is split."""
     split_seed: Annotated[int, Strict()] = 0
