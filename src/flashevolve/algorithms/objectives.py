@@ -27,14 +27,15 @@ class Named:
 
 
 def objectives_of(
-    outcomes: Mapping[str, Outcome], frontier: str, *, is_seed: bool
+    outcomes: Mapping[str, Outcome], frontier: str, needed: bool
 ) -> dict[str, dict[str, float]]:
     """Returns the objectives of a sweep by example; examples that have none are left out.
 
-    Raises `TaskError` if the seed has none at all and the frontier is made of them.
+    Raises `TaskError` if there are none at all, they are `needed` (as of the seed, by which all
+    others are judged) and the frontier is made of them.
     """
     found = {e: dict(o.objectives) for e, o in outcomes.items() if o.objectives}
-    if is_seed and not found and frontier != "instance":
+    if needed and not found and frontier != "instance":
         raise TaskError(
             f"frontier = {frontier!r} needs objectives, found none in the seed's {len(outcomes)} "
             "outcomes. Return fe.Outcome(score=..., objectives={name: score}) from the metric, or "

@@ -55,6 +55,7 @@ class GEPAWorkflow(Workflow[Step]):
     name: ClassVar[str] = "gepa"
     gate: ClassVar[str | None] = "screen"
     payload: type[Step] = Step
+    needs_objectives: bool = True
 
     def __init__(self, config: Options, setup: Setup) -> None:
         if config.merge and len(setup.seed) == 1:
@@ -170,8 +171,8 @@ class GEPAWorkflow(Workflow[Step]):
         if end := _no_op(child, ctx.pool, own=item.ticket):
             return end
         outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
-        is_seed, scores = not item.payload.parents, {e: o.score for e, o in outcomes.items()}
-        named = objectives_of(outcomes, self.config.frontier, is_seed=is_seed)
+        needed, scores = not item.payload.parents, {e: o.score for e, o in outcomes.items()}
+        named = objectives_of(outcomes, self.config.frontier, needed and self.needs_objectives)
         return item.with_payload(scores=scores, objectives=named)
 
     def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:

@@ -87,10 +87,9 @@ class Mirror:
         if self._track:
             known = {e: self._outputs(artifact.hash, e) for e in candidate.scores}
             outputs = {self._val.ids[e]: o for e, o in known.items() if o is not None}
-        objectives = {
-            self._val.ids[e]: dict(by_name)
-            for e, by_name in (getattr(candidate, "objectives", None) or {}).items()
-        }
+        # Also of examples that have none: gepa takes a state without any for a mistake.
+        told = candidate.objectives if self._frontier_type == "instance" else candidate.scores
+        objectives = {self._val.ids[e]: dict(candidate.objectives.get(e, {})) for e in told}
         evaluation = ValsetEvaluation(
             outputs_by_val_id=outputs,
             scores_by_val_id=scores,

@@ -83,6 +83,9 @@ class AdaptedWorkflow(GEPAWorkflow):
     def __init__(self, config: Adapted, setup: Setup, objects: Objects) -> None:
         self.objects = objects
         super().__init__(config, setup)
+        # Beside examples, objectives may be missing where the adapter says that they may.
+        optional = getattr(objects.port.adapter, "objectives_optional", False)
+        self.needs_objectives = not (optional and config.frontier == "hybrid")
         if config.proposer != "model":
             self.roles = ()  # type: ignore[misc]
 
