@@ -80,6 +80,13 @@ def check_artifact(artifact: Mapping[str, str], workload: str | None = None) -> 
             f"artifact: expected a component {needed!r}, which workload {workload!r} runs, found "
             f"{', '.join(artifact)}. Add --artifact.{needed} TEXT"
         )
+    read = known.components if known else ()
+    for name in artifact if read else ():
+        if name not in read:
+            raise ConfigError(
+                f"artifact.{name}: expected a component that workload {workload!r} reads, one of "
+                f"{', '.join(read)}.{nearest(name, read)} Rename or remove it"
+            )
 
 
 def check_roles(configured: Iterable[str], asked: Iterable[str]) -> None:
@@ -306,9 +313,9 @@ def check_same_run(
     """
     differing = compare(recorded, now)
     differing += [
-        f"contents of data.{split}"
-        for split in SPLITS
-        if recorded_data.get(split) != data.get(split)
+        f"contents of {name}"
+        for name, key in {**{f"data.{s}": s for s in SPLITS}, "task.corpus": "corpus"}.items()
+        if recorded_data.get(key) != data.get(key)
     ]
     if differing:
         shown = ", ".join(differing[:5]) + (", ..." if len(differing) > 5 else "")

@@ -11,7 +11,7 @@ from flashevolve._version import __version__
 from flashevolve.artifact import Artifact
 from flashevolve.config import Model, Settings, dump
 from flashevolve.config.compare import ADDED_LATER
-from flashevolve.data.fingerprint import fingerprint
+from flashevolve.data.fingerprint import file_fingerprint, fingerprint
 from flashevolve.data.imports import load_function
 from flashevolve.data.loaders import Splits, check_text
 from flashevolve.data.metrics import score_function, workload_of, workload_run
@@ -37,6 +37,7 @@ from flashevolve.policies.speculation import Speculation
 from flashevolve.policies.staleness import ASKING, Staleness
 from flashevolve.preflight import check_artifact, check_control, preflight, without_effect
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
+from flashevolve.workloads.registry import WORKLOADS
 
 if TYPE_CHECKING:
     from flashevolve.simulate.world import World
@@ -202,7 +203,7 @@ def prepare(
         run = load_function(settings.task.run, base, key="task.run")
     elif run is None:
         # What a built-in task asks of its models goes through us.
-        run = workload_run(settings.task)
+        run = workload_run(settings.task, [e for split in SPLITS for e in splits[split]])
     if score is None:
         score = score_function(settings.task, base)
     task = Task(
@@ -226,7 +227,7 @@ def prepare(
         train_ids=tuple(e.id for e in splits.train),
         val_ids=tuple(e.id for e in splits.val),
         perfect_score=settings.task.perfect_score,
-        input=settings.task.input if run is None else None,
+        input=settings.task.input if run is None or _shows_input_only(settings) else None,
     )
     workflow = settings.options.workflow(setup)
     check_control(settings, [stage.name for stage in workflow.stages])
@@ -246,6 +247,12 @@ def prepare(
         start=_first_event(settings, splits, seed, workflow, world, prices),
         prices=prices,
     )
+
+
+def _shows_input_only(settings: Settings) -> bool:
+    """Says whether a built-in task runs on more of an example than reflection should see."""
+    workload = WORKLOADS.get(settings.task.workload or "")
+    return settings.task.run is None and workload is not None and workload.shows_input_only
 
 
 def _check(
@@ -368,7 +375,7 @@ def _first_event(
         rng_seed=settings.seed,
         artifact=seed.to_json(),
         config=dump(settings),
-        data={split: fingerprint(splits[split]) for split in SPLITS},
+        data=_fingerprints(settings, splits),
         pool=f"{pool_class.__module__}:{pool_class.__qualname__}",
         pool_state=pool.dump(),
         stages=[stage.name for stage in workflow.stages],
@@ -377,6 +384,13 @@ def _first_event(
         package=__version__,
         world=world.hash if world is not None else "",
     )
+
+
+def _fingerprints(settings: Settings, splits: Splits) -> dict[str, dict[str, Any]]:
+    found = {str(split): fingerprint(splits[split]) for split in SPLITS}
+    if settings.task.corpus is not None:
+        found["corpus"] = file_fingerprint(settings.task.corpus)
+    return found
 
 
 def models_in_words(settings: Settings) -> str:

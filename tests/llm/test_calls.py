@@ -14,6 +14,7 @@ from flashevolve.engine.state import RunState
 from flashevolve.errors import ConfigError
 from flashevolve.llm.calls import CallService, Endpoint, Journal, Origin, journal_of
 from flashevolve.llm.errors import (
+    CutShort,
     Empty,
     Fatal,
     LLMError,
@@ -24,6 +25,7 @@ from flashevolve.llm.errors import (
 )
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Reply, Request, ToolCall, user
+from flashevolve.llm.model import Relay
 from flashevolve.llm.prices import Price
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
@@ -435,3 +437,78 @@ def test_a_broken_model_is_settled_at_its_reservation_and_its_exception_passes()
         run(rig.ask("hello"))
     assert rig.state.ledger.spent["tokens"] == rig.reserved[0].tokens
     assert rig.limiter.in_use == 0
+
+
+class Streaming(ScriptedModel):
+    """Relays the answer letter by letter, and fails with what it is told after `n_first`."""
+
+    def __init__(self, script: Script, failure: BaseException | None = None, n_first: int = 9):
+        super().__init__(script)
+        self.failure, self.n_first = failure, n_first
+
+    async def stream(self, request: Request, relay: Relay) -> Reply:
+        reply = await self.complete(request)
+        for letter in reply.text[: self.n_first]:
+            relay({"choices": [{"index": 0, "delta": {"content": letter}}]})
+        failure, self.failure = self.failure, None
+        if failure is not None:
+            raise failure
+        return reply
+
+
+def streaming(model: ScriptedModel) -> tuple[Rig, list[Mapping[str, Any]]]:
+    rig = Rig()
+    object.__setattr__(rig.calls._endpoints["task"][0], "model", model)
+    return rig, []
+
+
+def test_a_streamed_call_has_the_key_and_the_record_of_any_other() -> None:
+    rig, chunks = streaming(Streaming(echo))
+    assert run(rig.ask("hi", relay=chunks.append)).text == "re hi"
+    assert [c["choices"][0]["delta"]["content"] for c in chunks] == list("re hi")
+    plain = Rig()
+    run(plain.ask("hi"))
+    assert rig.reserved == plain.reserved
+    assert rig.settled == plain.settled
+    again = Rig()
+    assert run(again.ask("hi", again.origin(journal=rig.journal()), relay=chunks.append)).text
+    assert len(chunks) == len("re hi")
+    assert again.reserved == []
+
+
+def test_a_model_that_does_not_stream_relays_nothing() -> None:
+    rig, chunks = Rig(), list[Mapping[str, Any]]()
+    assert run(rig.ask("hi", relay=chunks.append)).text == "re hi"
+    assert chunks == []
+
+
+def test_a_stream_that_fails_before_its_first_chunk_is_tried_again() -> None:
+    rig, chunks = streaming(Streaming(echo, Transient("lost", billed_unknown=True), n_first=0))
+    assert run(rig.ask("hi", relay=chunks.append)).text == "re hi"
+    assert [e.status for e in rig.settled] == ["transient", "ok"]
+
+
+def test_a_stream_that_fails_later_is_settled_and_raised() -> None:
+    lost = Transient("lost", billed_unknown=True)
+    rig, chunks = streaming(Streaming(echo, lost, n_first=2))
+    with pytest.raises(CutShort, match=r"^lost$") as caught:
+        run(rig.ask("hi", relay=chunks.append))
+    assert not caught.value.retryable
+    assert len(chunks) == 2
+    (settled,) = rig.settled
+    assert (settled.status, settled.usage_known) == ("transient", False)
+    assert rig.state.ledger.spent["tokens"] == rig.reserved[0].tokens
+    assert rig.limiter.demand == 0
+    assert rig.journal() == {}
+
+
+def test_a_client_that_leaves_a_stream_has_it_settled() -> None:
+    rig, _ = streaming(Streaming(echo))
+
+    def gone(chunk: Mapping[str, Any]) -> None:
+        raise ConnectionResetError("left")
+
+    with pytest.raises(ConnectionResetError, match="left"):
+        run(rig.ask("hi", relay=gone))
+    assert [(e.status, e.usage_known) for e in rig.settled] == [("orphaned", False)]
+    assert rig.limiter.demand == 0

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from flashevolve.llm.messages import ImagePart, Message, TextPart, ToolCall, system, user
 from flashevolve.llm.messages import Request as Sent
+from flashevolve.llm.served import BadRequest
 from flashevolve.llm.wire import encode
-from flashevolve.simulate.bodies import Asked, BadRequest, read_body
+from flashevolve.simulate.bodies import Asked, read_body
 
 HI = [{"role": "user", "content": "Hi"}]
 

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flashevolve.llm.messages import Reply
+from flashevolve.llm.served import error_body
 from flashevolve.llm.wire import read_reply
 from flashevolve.simulate.completions import (
     Head,
     completion,
-    error_body,
     first_chunk,
     later_chunks,
     until_stop,

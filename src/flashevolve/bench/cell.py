@@ -70,6 +70,9 @@ class Job:
     """Which of a suite's comparisons it belongs to, if there are several."""
     execute: "Callable[[Job], Row] | None" = None
     """Makes the row of a simulated run instead of `bench.execute`; of a module's top level, too."""
+    real_s: float | None = None
+    """Roughly the seconds of real time that it takes, if `execute` runs in real time; its settings
+    are then no configuration's, but `execute`'s own."""
 
     @property
     def key(self) -> str:

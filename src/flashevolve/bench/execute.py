@@ -220,7 +220,7 @@ def check(jobs: Iterable[Job], real: RealModel | None = None) -> None:
     seen: set[str] = set()
     for job in jobs:
         kind = replace(job, seed=0).key
-        if kind not in seen:
+        if kind not in seen and job.real_s is None:
             seen.add(kind)
             parts = task_parts(job.cell, job.seed)
             settings = settings_of(job, parts, real)
@@ -228,10 +228,12 @@ def check(jobs: Iterable[Job], real: RealModel | None = None) -> None:
 
 
 def estimate_s(job: Job) -> float:
-    """Returns roughly what a simulated job takes of one processor.
+    """Returns roughly what a simulated job takes of one processor, or a real one of real time.
 
     Measured on one: .7 ms a call, and as many calls as the backend serves in that time.
     """
+    if job.real_s is not None:
+        return job.real_s
     sync = job.arm.settings.get("schedule") == "sync"
     per_minute_s = (
         0.09 if sync else 0.05 + 0.005 * min(job.cell.concurrency, 256 * _n_replicas(job.cell))

@@ -96,6 +96,8 @@ class Report:
     """Sentences with sign, size and interval."""
     figures: tuple[Figure, ...] = field(default=())
     warnings: tuple[str, ...] = ()
+    real_time: bool = False
+    """Whether its times are of real clients, and no prediction."""
 
 
 def head_of(rows: Sequence[Row], command: str, *, can_measure: bool = True) -> tuple[str, ...]:

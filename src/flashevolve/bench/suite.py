@@ -4,9 +4,10 @@ A suite is two pure functions: options to jobs, rows to a report. Adding one tak
 `bench/suites/` with a `SUITE`, and a line in `SUITES`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 
 from flashevolve.bench.cell import Job, Row
 from flashevolve.bench.report import Report
@@ -20,6 +21,7 @@ SUITES = {
     "speculation": "flashevolve.bench.suites.speculation",
     "workers": "flashevolve.bench.suites.workers",
     "scaling": "flashevolve.bench.suites.scaling",
+    "gepa": "flashevolve.bench.suites.gepa",
 }
 """Name -> module that holds its `SUITE`."""
 
@@ -50,6 +52,10 @@ class Suite:
     quick_seeds: int = 1
     can_measure: bool = True
     """Whether its jobs can also be run on a real endpoint."""
+    real_time: bool = False
+    """Whether its times are measured, of real clients: its jobs run one at a time."""
+    needs: Mapping[str, str] = field(default_factory=dict)
+    """Package that its jobs import -> extra that installs it."""
 
 
 def suite(name: str) -> Suite:
@@ -61,3 +67,13 @@ def suite(name: str) -> Suite:
     found = import_module(SUITES[name]).SUITE
     assert isinstance(found, Suite)
     return found
+
+
+def check_needs(chosen: Suite) -> None:
+    """Raises `ConfigError` if a package is missing that the suite's jobs import."""
+    for package, name in chosen.needs.items():
+        if find_spec(package) is None:
+            raise ConfigError(
+                f"bench {chosen.name}: expected the package {package}, found none. "
+                f"Install it: pip install 'flashevolve[{name}]'"
+            )

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flashevolve.artifact import Artifact
-from flashevolve.engine.evaluation import as_outcome, default_messages
+from flashevolve.engine.evaluation import default_messages
+from flashevolve.engine.outcomes import as_outcome
 from flashevolve.llm.errors import Truncated
 from flashevolve.llm.messages import Request
 from flashevolve.simulate.batching import FirstToken, Timing

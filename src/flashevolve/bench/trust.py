@@ -24,13 +24,13 @@ def checked(report: Report, rows: Sequence[Row], rows_dir: Path | None) -> Repor
     """Returns the report with warnings about its ratios and its rows' sources, if it needs any.
 
     `rows_dir` is where rows of earlier suites are kept; None = nowhere. Measured rows need no
-    prediction, and the predicting suite has its own warning.
+    prediction, times of real clients rest on none, and the predicting suite has its own warning.
     """
     mixed = code_warning(rows)
     if mixed is not None:
         report = replace(report, warnings=(mixed, *report.warnings))
     world = one_world(rows)
-    if not world or report.suite == PREDICTING:
+    if not world or report.suite == PREDICTING or report.real_time:
         return report
     path = rows_dir / f"{PREDICTING}.jsonl" if rows_dir is not None else None
     kept = read_rows(path) if path is not None and path.exists() else []

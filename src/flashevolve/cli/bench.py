@@ -56,11 +56,12 @@ def command(
     """Run a suite of comparisons and print its tables.
 
     Suites: profile, throughput, evolution, staleness, workers, speculation,
-    scaling. Without --model all runs are simulated, in virtual time, and all
-    figures are predictions.
+    scaling, gepa. Without --model all runs are simulated, in virtual time, and
+    all figures are predictions; but gepa runs real clients of several makers
+    against a simulated endpoint, in real time and one after the other.
     """
     from flashevolve.bench.execute import RealModel, check, run_jobs
-    from flashevolve.bench.suite import Options, suite
+    from flashevolve.bench.suite import Options, check_needs, suite
     from flashevolve.bench.trust import checked
     from flashevolve.errors import ConfigError
 
@@ -72,7 +73,8 @@ def command(
     if model and not chosen.can_measure:
         raise ConfigError(
             f"--model: expected a suite that a real endpoint can answer, found {name}, whose runs "
-            "charge CPU to virtual time. Leave --model out"
+            f"{'need a stated latency' if chosen.real_time else 'charge CPU to virtual time'}. "
+            "Leave --model out"
         )
     _check_preset(preset)
     _check_places(None if report_only else rows_dir, figures_dir, json_file)
@@ -88,10 +90,13 @@ def command(
         if not rows:
             raise ConfigError(f"--rows: expected rows of {name} in {rows_dir}, found none")
     else:
+        check_needs(chosen)
         check(jobs, real)
         progress = _Progress([job for job in jobs if job.key not in kept], rows_dir, name, real)
+        # Clients whose times are measured would take each other's processors.
+        n_processes = n_jobs or (1 if chosen.real_time else None)
         rows = run_jobs(
-            jobs, n_processes=n_jobs, real=real, done=kept.values(), on_row=progress.add
+            jobs, n_processes=n_processes, real=real, done=kept.values(), on_row=progress.add
         )
     report = checked(chosen.report(rows, again), rows, rows_dir)
     _tell(report, rows, json_file, figures_dir)
@@ -183,9 +188,8 @@ class _Progress:
         if rows_dir is not None:
             rows_dir.mkdir(parents=True, exist_ok=True)
             self._path = rows_dir / f"{name}.jsonl"
-        about = (
-            f", about {sum(map(estimate_s, jobs)) / 60:.1f} core-minutes" if real is None else ""
-        )
+        unit = "minutes" if any(job.real_s is not None for job in jobs) else "core-minutes"
+        about = f", about {sum(map(estimate_s, jobs)) / 60:.1f} {unit}" if real is None else ""
         say(f"{self._left} runs to make{about}")
 
     def add(self, row: "Row") -> None:

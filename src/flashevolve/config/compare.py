@@ -23,6 +23,7 @@ FREE_DATA_KEYS = ("train", "val", "test", "path")
 
 ADDED_LATER: Mapping[tuple[str, ...], Any] = {
     ("task", "replicas"): 1,
+    ("task", "corpus"): None,
     ("staleness", "repair_batch"): 1,
     ("staleness", "history"): "full",
     ("staleness", "when"): "stale",
@@ -94,7 +95,7 @@ def _free(path: tuple[str, ...]) -> bool:
 
 
 def _is_data_file(path: tuple[str, ...]) -> bool:
-    return path[0] == "data" and path[1] in FREE_DATA_KEYS
+    return path == ("task", "corpus") or (path[0] == "data" and path[1] in FREE_DATA_KEYS)
 
 
 def _leaves(node: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

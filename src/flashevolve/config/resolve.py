@@ -20,6 +20,7 @@ from flashevolve.llm.secrets import HIDDEN, without_secrets
 from flashevolve.workloads.registry import WORKLOADS
 
 PATHS = {
+    "task": ("corpus",),
     "data": ("train", "val", "test", "path"),
     "run": ("dir", "reuse"),
     "simulation": ("world",),

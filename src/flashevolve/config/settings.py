@@ -193,7 +193,11 @@ class TaskSettings(Table):
 
     workload: str | None = None
     """A built-in task, which brings its own scoring: instructions, instructions-loose,
-    instructions-whole, instructions-whole-loose, or shape."""
+    instructions-whole, instructions-whole-loose, hotpotqa, hotpotqa-f1, hover, hover-recall,
+    hover-label, or shape."""
+    corpus: Path | None = None
+    """For hotpotqa and hover: JSONL file of the passages that are searched, each with title and
+    text; absent = the passages that the examples hold."""
     metric: Annotated[str, AfterValidator(_metric)] | None = None
     """How an output is scored: exact, contains, numeric, regex, json, or module:function."""
     run: Annotated[str, AfterValidator(_import_path)] | None = None

@@ -6,6 +6,7 @@ It covers ids and contents in order, and nothing else: a file may move or be ref
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from flashevolve.task import Example
@@ -24,6 +25,12 @@ def fingerprint(examples: Iterable[Example]) -> dict[str, Any]:
         for e in examples
     ]
     return {"n": len(texts), "hash": _digest("\n".join(texts))}
+
+
+def file_fingerprint(path: Path) -> dict[str, Any]:
+    """Returns the `hash` of a file's bytes, which may be too many to be held at once."""
+    with path.open("rb") as file:
+        return {"hash": hashlib.file_digest(file, "sha256").hexdigest()[:16]}
 
 
 def _digest(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Loaders: the user's data as examples. Any sequence of mappings, JSONL, CSV.
+"""Loaders: the user's data as examples. Any sequence of mappings, JSONL, a JSON list, CSV.
 
 Each row remembers its place (file and line, or split and index), so that whatever is wrong with it
 can be found. Ids are unique over all splits; where a row has none, a hash of its content is its id,
@@ -17,7 +17,7 @@ from flashevolve.errors import DataError, nearest
 from flashevolve.task import Example, Split
 
 Source = str | Path | Iterable[Mapping[str, Any]]
-"""A JSONL or CSV file, or rows."""
+"""A JSONL, JSON or CSV file, or rows."""
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,14 @@ def _sequence_rows(source: Iterable[Mapping[str, Any]], name: str) -> Iterator[R
 
 
 def _file_rows(path: Path) -> Iterator[Row]:
-    readers = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows}
+    readers = {
+        ".jsonl": _jsonl_rows,
+        ".ndjson": _jsonl_rows,
+        ".json": _json_rows,
+        ".csv": _csv_rows,
+    }
     if path.suffix.lower() not in readers:
-        raise DataError(f"{path}: expected a file that ends in .jsonl or .csv")
+        raise DataError(f"{path}: expected a file that ends in .jsonl, .json or .csv")
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -184,6 +189,27 @@ def _jsonl_rows(path: Path, raw: bytes) -> Iterator[Row]:
             ) from None
         except ValueError as error:
             raise DataError(f"{place}: {error}") from None
+        if not isinstance(value, dict):
+            raise DataError(f"{place}: expected a JSON object, found {type(value).__name__}")
+        yield Row(place, value)
+
+
+def _json_rows(path: Path, raw: bytes) -> Iterator[Row]:
+    try:
+        found = json.loads(_text(raw, str(path)), parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        # Lines of JSON in a file of the wrong name are the usual case.
+        lines = ". If each line is an object, name it .jsonl" if error.msg == "Extra data" else ""
+        raise DataError(
+            f"{path}, line {error.lineno}: expected one JSON list of objects, found a mistake at "
+            f"column {error.colno}: {error.msg}{lines}"
+        ) from None
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+    if not isinstance(found, list):
+        raise DataError(f"{path}: expected a JSON list of objects, found {type(found).__name__}")
+    for index, value in enumerate(found):
+        place = f"{path}[{index}]"
         if not isinstance(value, dict):
             raise DataError(f"{place}: expected a JSON object, found {type(value).__name__}")
         yield Row(place, value)

@@ -76,9 +76,22 @@ def score_function(task: TaskSettings, base_dir: Path | None = None) -> ScoreFun
     return metric(task)
 
 
-def workload_run(task: TaskSettings) -> RunFunction | None:
-    """Returns what runs an artifact on an example of the named workload; None = one chat call."""
+def workload_run(task: TaskSettings, examples: Iterable[Example]) -> RunFunction | None:
+    """Returns what runs an artifact on an example of the named workload; None = one chat call.
+
+    `examples` are those of all splits, of which some workloads make what they search. Raises
+    `ConfigError` or `DataError`.
+    """
     workload = WORKLOADS.get(task.workload or "")
+    if workload is not None and workload.program is not None:
+        program = load_function(workload.program, key="task.workload")
+        made: RunFunction = program(examples, task.corpus)
+        return made
+    if task.corpus is not None:
+        raise ConfigError(
+            f"task.corpus: expected a workload that searches a corpus, such as hotpotqa, found "
+            f"{task.workload or 'none'}. Remove one of the two"
+        )
     if workload is None or workload.run is None:
         return None
     return load_function(workload.run, key="task.workload")

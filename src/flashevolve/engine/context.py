@@ -14,11 +14,11 @@ from typing import Any, cast
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
+from flashevolve.engine.ask import EmbedAsk, OriginAsk
 from flashevolve.engine.evaluation import EvaluationService, FreshKey, Place
 from flashevolve.engine.item import Needs
 from flashevolve.engine.release import Release
 from flashevolve.engine.together import together
-from flashevolve.engine.usercode import Ask
 from flashevolve.engine.workflow import StageContext, T
 from flashevolve.errors import ConfigError
 from flashevolve.llm.calls import CallService, Journal, Origin
@@ -200,13 +200,8 @@ class BoundContext:
             place, artifact, split, example_ids, fresh=fresh, release=self._may_release()
         )
 
-    def _ask(self, map_key: str, sample: tuple[object, ...]) -> Ask:
-        origin = self._new_origin(map_key, sample)
-
-        async def ask(role: str, messages: Sequence[Message], **parameters: Any) -> Reply:
-            return await self._services.calls.chat(origin, role, messages, **parameters)
-
-        return ask
+    def _ask(self, map_key: str, sample: tuple[object, ...]) -> EmbedAsk:
+        return OriginAsk(self._services.calls, self._new_origin(map_key, sample))
 
     def _new_origin(self, map_key: str, sample: tuple[object, ...]) -> Origin:
         v = self._visit

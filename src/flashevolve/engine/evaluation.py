@@ -8,32 +8,32 @@ outcome; only what no score can express is raised.
 """
 
 import asyncio
-import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from operator import index
-from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
+from flashevolve.engine.ask import EmbedAsk
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.outcomes import as_outcome, jsonable, mean_outcome, one_line
 from flashevolve.engine.release import Release
 from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
-from flashevolve.engine.usercode import Ask, Attempt, UserCode
+from flashevolve.engine.usercode import Attempt, UserCode
 from flashevolve.errors import ConfigError, DataError, FlashEvolveError, TaskError
+from flashevolve.llm.embeddings import Embeddings, Inputs
 from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
-from flashevolve.llm.messages import Message, system, user
-from flashevolve.objectives import mean_objectives, plain_objectives
-from flashevolve.outcome import Outcome, Scored, Usage
+from flashevolve.llm.messages import Message, Reply, system, user
+from flashevolve.outcome import Outcome, Scored
 from flashevolve.policies.stopping import FailureStreak
 from flashevolve.task import Example, Split, Task, place_of
 
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
+
+Answer = TypeVar("Answer")
 
 PROBES = 3
 """Examples on which an agent may fail before we conclude that it is broken, not the artifact."""
@@ -48,7 +48,7 @@ class Place:
     visit: int
     journal: dict[FreshKey, ev.OutcomeRecorded]
     """What was recorded for this item; what is recorded here is added."""
-    ask: Callable[[str, tuple[object, ...]], Ask]
+    ask: Callable[[str, tuple[object, ...]], EmbedAsk]
     """(map key, sample) -> the way to a model for one evaluation."""
     spend: Callable[[], None]
     """Books one metric call; raises if the stage asked for more than it declared."""
@@ -221,7 +221,7 @@ class EvaluationService:
             replica=replica,
             fresh=fresh,
         )
-        outcome = _jsonable(await self._probed(artifact, example, ask, attempt))
+        outcome = jsonable(await self._probed(artifact, example, ask, attempt))
         recorded = ev.OutcomeRecorded(
             **vars(attempt),
             **{name: getattr(outcome, name) for name in _RECORDED},
@@ -231,7 +231,7 @@ class EvaluationService:
         return outcome
 
     async def _probed(
-        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
     ) -> Outcome:
         """The first evaluations go one at a time: broken user code must not cost a sweep."""
         if self._probes_left:
@@ -266,7 +266,7 @@ class EvaluationService:
         return None
 
     async def _attempt(
-        self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
     ) -> Outcome:
         guard = _Guarded(ask)
         try:
@@ -283,7 +283,9 @@ class EvaluationService:
         guard.raise_if_interrupted()
         return await self._score(example, output, guard, attempt)
 
-    async def _run(self, artifact: Artifact, example: Example, ask: Ask, attempt: Attempt) -> Any:
+    async def _run(
+        self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
+    ) -> Any:
         if self.task.run is not None:
             return await self._code.run(self.task.run, artifact, example, ask, attempt)
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
@@ -313,7 +315,7 @@ class EvaluationService:
             if self._metric_failures.failed(type(error).__name__):
                 raise TaskError(
                     f"the metric failed {self._metric_failures.n} times in a row: "
-                    f"{_one_line(message)} (last example {example.id!r}). "
+                    f"{one_line(message)} (last example {example.id!r}). "
                     "Mend it and resume the run"
                 ) from error
             return replace(self._failed(message), output=output)
@@ -321,19 +323,25 @@ class EvaluationService:
         return outcome
 
     def _failed(self, message: str) -> Outcome:
-        return Outcome(score=self.task.failure_score, error=_one_line(message), feedback=message)
+        return Outcome(score=self.task.failure_score, error=one_line(message), feedback=message)
 
 
 class _Guarded:
     """Remembers what user code must not swallow: an exhausted budget, a dead endpoint, a bug."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: EmbedAsk) -> None:
         self._ask = ask
         self._interrupted: Exception | None = None
 
-    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Any:
+    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Reply:
+        return await self._noted(self._ask(role, messages, **parameters))
+
+    async def embed(self, role: str, inputs: Inputs, **parameters: Any) -> Embeddings:
+        return await self._noted(self._ask.embed(role, inputs, **parameters))
+
+    async def _noted(self, answer: Awaitable[Answer]) -> Answer:
         try:
-            return await self._ask(role, messages, **parameters)
+            return await answer
         except (Refused, Truncated, Empty):
             raise
         except (LLMError, BudgetExhausted, FlashEvolveError, ModelBug) as error:
@@ -361,71 +369,8 @@ def default_messages(artifact: Artifact, example: Example, input_field: str) -> 
     return [system("\n\n".join(artifact.values())), user(str(example[input_field]))]
 
 
-def mean_outcome(replicas: Sequence[Outcome]) -> Outcome:
-    """Returns the first outcome with the means of all scores, and their usage together."""
-    if len(replicas) == 1:
-        return replicas[0]
-    usage = sum((outcome.usage for outcome in replicas), Usage())
-    score = fmean(outcome.score for outcome in replicas)
-    objectives = mean_objectives(outcome.objectives for outcome in replicas)
-    return replace(replicas[0], score=score, usage=usage, objectives=objectives)
-
-
-def as_outcome(scored: Any, output: Any) -> Outcome:
-    """Accepts what a metric may return: a number, (number, feedback) or an `Outcome`."""
-    if isinstance(scored, Outcome):
-        shown = output if scored.output is None and scored is not output else scored.output
-        return replace(
-            scored,
-            score=_finite(scored.score),
-            output=shown,
-            feedback=_words("feedback", scored.feedback) or "",
-            usage=_usage(scored.usage),
-            error=_words("error", scored.error),
-            objectives=plain_objectives(scored.objectives),
-        )
-    feedback = ""
-    if isinstance(scored, tuple):
-        if len(scored) != 2 or not isinstance(scored[1], str):
-            raise TypeError(f"expected float, (float, feedback) or Outcome, got {scored!r:.80}")
-        scored, feedback = scored
-    return Outcome(score=_finite(scored), output=output, feedback=feedback)
-
-
-def _finite(score: Any) -> float:
-    number = float(score)
-    if not math.isfinite(number):
-        raise ValueError(f"the score is {number}; expected a finite number")
-    return number
-
-
-def _words(field: str, given: Any) -> str | None:
-    if isinstance(given, BaseException):
-        given = type(given).__name__ + (f": {given}" if str(given) else "")
-    if given is None or isinstance(given, str):
-        return given
-    raise TypeError(f"expected Outcome.{field} to be text, got {given!r:.80}")
-
-
-def _usage(given: Any) -> Usage:
-    """Returns plain numbers, none of them negative: they are charged to the budget."""
-    if given is None:
-        return Usage()
-    if not isinstance(given, Usage):
-        raise TypeError(f"expected Outcome.usage to be a Usage, got {given!r:.80}")
-    counts = [index(n) for n in (given.calls, given.tokens_in, given.tokens_out)]
-    usd = float(given.usd)
-    if min(counts) < 0 or not (math.isfinite(usd) and usd >= 0):
-        raise ValueError(f"expected Outcome.usage of finite numbers from 0 up, got {given}")
-    return Usage(calls=counts[0], tokens_in=counts[1], tokens_out=counts[2], usd=usd)
-
-
 def _raised(function: str, error: BaseException) -> str:
     return f"{function} raised {type(error).__name__}" + (f": {error}" if str(error) else "")
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.split())
 
 
 def _is_cancelled() -> bool:
@@ -438,45 +383,6 @@ def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     """Returns the first exception of a group, groups within groups opened."""
     first = failures.exceptions[0]
     return first_of(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-def _jsonable(outcome: Outcome) -> Outcome:
-    """Returns what the log can hold and requests can carry, whatever user code has made."""
-    return replace(
-        outcome,
-        output=_plain(outcome.output),
-        trace=_plain(outcome.trace),
-        feedback=_text(outcome.feedback),
-        error=None if outcome.error is None else _text(_one_line(outcome.error)),
-    )
-
-
-def _plain(value: Any) -> Any:
-    if value is None or type(value) in (bool, int):
-        return value
-    if isinstance(value, str):
-        return _text(value)
-    try:
-        # JSON has neither half a surrogate pair nor NaN and infinity: these become their names.
-        return json.loads(_text(json.dumps(value, ensure_ascii=False)), parse_constant=_constant)
-    except (TypeError, ValueError, RecursionError):
-        return _shown(value)
-
-
-def _constant(name: str) -> str:
-    return repr(float(name))
-
-
-def _shown(value: Any) -> str:
-    try:
-        return _text(repr(value))
-    except Exception:  # the boundary to user code: its repr may raise anything
-        return object.__repr__(value)
-
-
-def _text(text: str) -> str:
-    """Replaces halves of surrogate pairs, which no request and no file can hold."""
-    return text.encode(errors="replace").decode()
 
 
 def _outcome_of(recorded: ev.OutcomeRecorded) -> Outcome:

@@ -3,15 +3,17 @@
 Every request has a journal key; what is recorded under it is returned, never asked again. A new one
 waits for a slot of its account's limiter, then for its worst case to fit the budget, is recorded,
 and only then sent; it is settled whatever happens. Retries are attempts of the same call, each with
-a reservation of its own, and hold neither slot nor reservation while they sleep.
+a reservation of its own, and hold neither slot nor reservation while they sleep. A call whose
+chunks are relayed is the same call, with the same record; once a chunk was passed on it is not
+tried again.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple, cast
 
 from flashevolve import events as ev
 from flashevolve.engine.funds import Funds
@@ -19,10 +21,28 @@ from flashevolve.engine.intake import Intake
 from flashevolve.engine.log import EventLog
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.llm.deadline import TailDeadline
-from flashevolve.llm.errors import Empty, Fatal, LLMError, RateLimited, Refused, Truncated
+from flashevolve.llm.embeddings import (
+    EmbeddingModel,
+    Embeddings,
+    EmbedRequest,
+    Inputs,
+    embed_request,
+    embed_request_to_json,
+    embeddings_from_json,
+    embeddings_to_json,
+)
+from flashevolve.llm.errors import (
+    CutShort,
+    Empty,
+    Fatal,
+    LLMError,
+    RateLimited,
+    Refused,
+    Truncated,
+)
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Message, Reply, Request
-from flashevolve.llm.model import ChatModel
+from flashevolve.llm.model import ChatModel, Relay, StreamingModel
 from flashevolve.llm.prices import Price
 from flashevolve.llm.record import reply_from_json, reply_to_json, request_hash, request_to_json
 from flashevolve.llm.retry import RetryPolicy, with_retries
@@ -135,9 +155,14 @@ class CallService:
         messages: Sequence[Message],
         *,
         name: str = "",
+        relay: Relay | None = None,
         **parameters: Any,
     ) -> Reply:
-        """Answers from the journal or asks; see `StageContext.chat` for what is raised."""
+        """Answers from the journal or asks; see `StageContext.chat` for what is raised.
+
+        `relay` gets the chunks of the answer as they arrive; none of an answer that is recorded,
+        or of a model that does not stream. Raises `CutShort` if a stream fails after its first.
+        """
         endpoint, number = self._draw(origin, role)
         seed = derived_seed(self._run_seed, "call", role, *origin.sample, name, number)
         request = Request(
@@ -147,19 +172,60 @@ class CallService:
         key = origin.key(name, request_hash(data))
         recorded = origin.journal.get(key)
         if recorded is not None:
-            return _replay(recorded)
+            return _replayed_reply(recorded)
         # Unlike a resume, another run may allow longer answers because these were cut off.
-        asked = (key.request_hash, request.max_output_tokens, origin.sample, number)
-        content = text_hash("\n".join(map(str, (endpoint.label, *asked))))
-        call = _NewCall(origin, key, role, endpoint, request, data, content)
-        if self._reuse is not None and (answer := self._reuse(content)) is not None:
+        content = (key.request_hash, request.max_output_tokens, origin.sample, number)
+        counted = None if relay is None else _Counted(relay)
+        call = _NewCall(origin, key, role, endpoint, request, data, content, counted)
+        answer = await self._answer(call)
+        return (
+            _replayed_reply(answer) if isinstance(answer, ev.CallSettled) else cast(Reply, answer)
+        )
+
+    async def embed(
+        self, origin: Origin, role: str, inputs: Inputs, **parameters: Any
+    ) -> Embeddings:
+        """Returns the vectors of texts: from the journal, or asks like `chat`.
+
+        `parameters` are what the endpoint knows besides, such as `dimensions`. Raises `ConfigError`
+        if the role's model has no embeddings.
+        """
+        endpoint, _ = self._draw(origin, role)
+        if not isinstance(endpoint.model, EmbeddingModel):
+            raise ConfigError(
+                f"the model {endpoint.label!r} of role {role!r} gives no embeddings. Set "
+                f"[models.{role}] to one that does, at an OpenAI-compatible endpoint"
+            )
+        request = embed_request(inputs, parameters)
+        data = embed_request_to_json(request)
+        key = origin.key("embed", request_hash(data))
+        answer: Embeddings | Reply | ev.CallSettled | None = origin.journal.get(key)
+        if answer is None:
+            # The same texts have the same vectors: no sample is part of the question.
+            content = (key.request_hash, "embed")
+            call = _NewCall(origin, key, role, endpoint, request, data, content, None)
+            answer = await self._answer(call)
+        if isinstance(answer, ev.CallSettled):
+            _raise_final(answer, None)
+            return embeddings_from_json(answer.reply or {})
+        return cast(Embeddings, answer)
+
+    async def _answer(self, call: "_NewCall") -> Reply | Embeddings | ev.CallSettled:
+        """Asks, or returns the record of another run's answer, which is this call's as well."""
+        if self._reuse is not None and (answer := self._reuse(call.content)) is not None:
             return self._take_over(call, answer)
 
-        async def attempt(n: int) -> Reply:
-            return await self._attempt(call, n)
+        async def attempt(n: int) -> Reply | Embeddings:
+            try:
+                return await self._attempt(call, n)
+            except LLMError as error:
+                if call.relay is None or not call.relay.n or not error.retryable:
+                    raise
+                raise CutShort(str(error), billed_unknown=error.billed_unknown) from error
 
-        new_rng = partial(derived_rng, self._run_seed, "retry", *key)
-        limiter, visit = endpoint.limiter, (origin.ticket, origin.stage, origin.visit)
+        origin, limiter = call.origin, call.endpoint.limiter
+        new_rng = partial(derived_rng, self._run_seed, "retry", *call.key)
+        visit = (origin.ticket, origin.stage, origin.visit)
         limiter.opened()
         self._intake.asked(visit, limiter)
         try:
@@ -189,15 +255,15 @@ class CallService:
         rng = derived_rng(self._run_seed, "model", role, *origin.sample, number)
         return rng.choices(choices, [c.weight for c in choices])[0], number
 
-    def _take_over(self, call: "_NewCall", answer: ev.CallSettled) -> Reply:
+    def _take_over(self, call: "_NewCall", answer: ev.CallSettled) -> ev.CallSettled:
         """Records another run's answer as this call's, at no cost."""
         number = self._log.state.next_call
         settled = replace(answer, call=number, ticket=call.origin.ticket, usage=Usage())
         settled = replace(settled, usage_known=True, wait_s=0.0, latency_s=0.0)
         self._log.append(call.reserved(number, 0, Usage()), settled)
-        return _replay(settled)
+        return settled
 
-    async def _attempt(self, call: "_NewCall", n: int) -> Reply:
+    async def _attempt(self, call: "_NewCall", n: int) -> Reply | Embeddings:
         origin, endpoint, request = call.origin, call.endpoint, call.request
         loop = asyncio.get_running_loop()
         asked_s = loop.time()
@@ -214,8 +280,7 @@ class CallService:
                 await self._log.durable()
                 sent_s = loop.time()
                 settled.wait_s = sent_s - asked_s
-                timed = replace(request, timeout_s=endpoint.deadline.seconds)
-                reply = await endpoint.model.complete(timed)
+                reply = await call.answered(endpoint.deadline.seconds)
                 settled.latency_s = loop.time() - sent_s
                 endpoint.deadline.observe(settled.latency_s)
                 settled.ok(reply)
@@ -253,6 +318,18 @@ class CallService:
             await self._funds.change()
 
 
+class _Counted:
+    """A relay that knows whether it was used."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+        self.n = 0
+
+    def __call__(self, chunk: Mapping[str, Any]) -> None:
+        self.n += 1
+        self._relay(chunk)
+
+
 @dataclass(frozen=True)
 class _NewCall:
     """A call that the journal does not know."""
@@ -261,9 +338,26 @@ class _NewCall:
     key: CallKey
     role: str
     endpoint: Endpoint
-    request: Request
+    request: Request | EmbedRequest
     data: dict[str, Any]
-    content: str
+    asked: tuple[object, ...]
+    """What another run may reuse the answer by, besides the model."""
+    relay: "_Counted | None"
+
+    @cached_property
+    def content(self) -> str:
+        return text_hash("\n".join(map(str, (self.endpoint.label, *self.asked))))
+
+    async def answered(self, timeout_s: float) -> Reply | Embeddings:
+        model = self.endpoint.model
+        if isinstance(self.request, EmbedRequest):
+            return await cast(EmbeddingModel, model).embed(
+                replace(self.request, timeout_s=timeout_s)
+            )
+        request = replace(self.request, timeout_s=timeout_s)
+        if self.relay is None or not isinstance(model, StreamingModel):
+            return await model.complete(request)
+        return await model.stream(request, self.relay)
 
     def reserved(self, number: int, attempt: int, worst: Usage) -> ev.CallReserved:
         return ev.CallReserved(
@@ -291,7 +385,7 @@ class _Settlement:
         self.wait_s = 0.0
         self.latency_s = 0.0
 
-    def ok(self, reply: Reply) -> None:
+    def ok(self, reply: Reply | Embeddings) -> None:
         self._settle("ok", reply, None, unknown=False)
 
     def failed(self, error: LLMError) -> None:
@@ -300,7 +394,9 @@ class _Settlement:
     def orphaned(self) -> None:
         self._settle("orphaned", None, "cancelled while in flight", unknown=True)
 
-    def _settle(self, status: str, reply: Reply | None, error: str | None, unknown: bool) -> None:
+    def _settle(
+        self, status: str, reply: Reply | Embeddings | None, error: str | None, unknown: bool
+    ) -> None:
         usage, known = self._usage(reply, unknown)
         # An error's text is left as it is: a resume raises it again, and may not find another.
         error = self._overrun(usage) if error is None else error
@@ -311,7 +407,7 @@ class _Settlement:
                 status=status,  # type: ignore[arg-type]
                 usage=usage,
                 usage_known=known,
-                reply=None if reply is None else reply_to_json(reply),
+                reply=_answer_to_json(reply),
                 error=error,
                 wait_s=self.wait_s,
                 latency_s=self.latency_s,
@@ -328,7 +424,7 @@ class _Settlement:
             f"than the {self._worst.tokens_in} + {self._worst.tokens_out} reserved"
         )
 
-    def _usage(self, reply: Reply | None, unknown: bool) -> tuple[Usage, bool]:
+    def _usage(self, reply: Reply | Embeddings | None, unknown: bool) -> tuple[Usage, bool]:
         if reply is not None and reply.tokens_in is not None and reply.tokens_out is not None:
             usd = self._endpoint.cost_usd(reply.tokens_in, reply.tokens_out)
             usage = Usage(calls=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, usd=usd)
@@ -338,13 +434,23 @@ class _Settlement:
         return Usage(calls=1), True
 
 
-def _replay(recorded: ev.CallSettled) -> Reply:
+def _answer_to_json(answer: Reply | Embeddings | None) -> dict[str, Any] | None:
+    if isinstance(answer, Embeddings):
+        return embeddings_to_json(answer)
+    return None if answer is None else reply_to_json(answer)
+
+
+def _replayed_reply(recorded: ev.CallSettled) -> Reply:
     reply = reply_from_json(recorded.reply) if recorded.reply is not None else None
+    _raise_final(recorded, reply)
+    assert reply is not None, f"call {recorded.call} is recorded as {recorded.status} without reply"
+    return reply
+
+
+def _raise_final(recorded: ev.CallSettled, reply: Reply | None) -> None:
     kind = FINAL_ERRORS.get(recorded.status)
     if kind is not None:
         raise kind(recorded.error or recorded.status, reply=reply)
-    assert reply is not None, f"call {recorded.call} is recorded as {recorded.status} without reply"
-    return reply
 
 
 def journal_of(entries: Sequence[tuple[ev.CallReserved, ev.CallSettled | None]]) -> Journal:

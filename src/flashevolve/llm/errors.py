@@ -61,6 +61,12 @@ class Transient(LLMError):
         self.retry_after_s = retry_after_s
 
 
+class CutShort(Transient):
+    """A stream that failed after a part of it was passed on: no second try can take its place."""
+
+    retryable = False
+
+
 class Refused(LLMError):
     """A content filter stopped the answer."""
 

@@ -1,22 +1,26 @@
-"""HTTPModel: OpenAI chat completions over aiohttp (vLLM, Ollama, OpenRouter, Azure, hosted).
+"""HTTPModel: OpenAI's chat completions and embeddings over aiohttp (vLLM, Ollama, Azure, hosted).
 
 One request, one answer or one typed error: no retry, no limit, no count. No key is in any message,
 `repr` or exception, nor in a reply of an endpoint that echoes what it got.
 """
 
+import json
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from flashevolve.errors import ConfigError
+from flashevolve.llm.embeddings import Embeddings, EmbedRequest, encode_embed, read_embeddings
 from flashevolve.llm.errors import Fatal, LLMError, Transient
 from flashevolve.llm.failures import Where, from_status
 from flashevolve.llm.hosts import is_local
 from flashevolve.llm.messages import Reply, Request
+from flashevolve.llm.model import Relay
 from flashevolve.llm.secrets import holds_secret, secrets_of
 from flashevolve.llm.session import SessionLease
+from flashevolve.llm.stream import ErrorChunk, RelayFailed, StreamReader, without
 from flashevolve.llm.wire import (
     MaxTokensField,
     Unreadable,
@@ -29,7 +33,11 @@ from flashevolve.llm.wire import (
 )
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession, ClientTimeout
+    from aiohttp import ClientResponse, ClientSession, ClientTimeout
+
+    Read = Callable[[ClientResponse], Awaitable[bytes]]
+
+Answer = TypeVar("Answer")
 
 CONNECT_TIMEOUT_S = 15.0
 """Name look-up, TCP and TLS together; a host that needs longer is down, and a retry costs nothing
@@ -63,7 +71,8 @@ class HTTPModel:
         if problem := reserved_key(extra_body or {}):
             raise ConfigError(f"model {name!r}: {problem}")
         self.name = name
-        self._url = _chat_url(parts)
+        self._chat_url = _url(parts, "/chat/completions")
+        self._embed_url = _url(parts, "/embeddings")
         self._extra_body = dict(extra_body or {})
         self._where = Where(
             endpoint=f"{parts.scheme}://{parts.netloc}{parts.path}", model=name, key_env=key_env
@@ -82,23 +91,84 @@ class HTTPModel:
 
     async def complete(self, request: Request) -> Reply:
         """Answers one request, or raises the `LLMError` that says what has to be done."""
-        blob = encode(
+        blob = self._encoded(request)
+        return self._reply(*await self._post(self._chat_url, blob, request.timeout_s))
+
+    async def embed(self, request: EmbedRequest) -> Embeddings:
+        """Returns the vectors of texts, or raises the `LLMError` that says what has to be done."""
+        blob = encode_embed(self.name, request, self._extra_body)
+        status, headers, body = await self._post(self._embed_url, blob, request.timeout_s)
+        n = len(request.inputs)
+        return self._read(status, headers, body, lambda data: read_embeddings(data, n))
+
+    async def stream(self, request: Request, relay: Relay) -> Reply:
+        """Answers as `complete` does; `relay` gets each chunk as it arrives."""
+        reader = StreamReader(relay, self._secrets)
+        blob = self._encoded(request, stream=True)
+        failure: Exception | None = None
+        try:
+            status, headers, body = await self._post(
+                self._chat_url, blob, request.timeout_s, reader.read
+            )
+        except RelayFailed as failed:
+            failure = failed.error
+        except ErrorChunk as told:
+            failure = self._told_in_stream(told.data, reader)
+        except Unreadable as error:
+            failure = Transient(
+                f"{self._where.endpoint} sent an unusable chunk: {error}", billed_unknown=True
+            )
+        except Transient as lost:
+            # What is lost after the end of an answer is its usage at most.
+            failure, status, headers = (None if reader.answer.whole else lost), 200, reader.headers
+        if failure is not None:
+            raise failure
+        if not reader.is_stream:
+            return self._reply(status, headers, body)
+        if not reader.answer.whole:
+            problem = f"{self._where.endpoint}: the stream ended before the answer did"
+            raise Transient(problem, billed_unknown=True)
+        return self._reply(200, headers, json.dumps(reader.answer.completion()).encode())
+
+    def _told_in_stream(self, data: Mapping[str, Any], reader: StreamReader) -> LLMError:
+        try:
+            error = self._error_in_200(data, reader.headers)
+        except Unreadable as unreadable:
+            error = Transient(f"{self._where.endpoint} broke off its stream with {unreadable}")
+        # What had been generated until then is billed like any other answer.
+        error.billed_unknown = True
+        return error
+
+    def _encoded(self, request: Request, *, stream: bool = False) -> bytes:
+        return encode(
             self.name,
             request,
             tokens_field=self._tokens_field,
             extra_body=self._extra_body,
             send_seed=self._send_seed,
+            stream=stream,
         )
-        status, headers, body = await self._post(blob, request.timeout_s)
-        for secret in self._secrets:
-            body = body.replace(secret, b"***")
+
+    def _reply(self, status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+        return self._read(
+            status, headers, body, lambda data: read_reply(data, world_of(headers, data))
+        )
+
+    def _read(
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        read: Callable[[dict[str, Any]], Answer],
+    ) -> Answer:
+        body = without(self._secrets, body)
         if not 200 <= status < 300:
             raise from_status(self._where, status, headers, _error_body(body), time.time())
         try:
             data = decode(body)
-            if "choices" not in data and "error" in data:
+            if "error" in data and not ("choices" in data or "data" in data):
                 raise self._error_in_200(data, headers)
-            return read_reply(data, world_of(headers, data))
+            return read(data)
         except Unreadable as error:
             problem = f"{self._where.endpoint} answered {status} with an unusable body: {error}"
         raise Transient(problem, billed_unknown=True)
@@ -109,8 +179,13 @@ class HTTPModel:
             await self._lease.release()
             self._lease = None
 
-    async def _post(self, blob: bytes, timeout_s: float) -> tuple[int, Mapping[str, str], bytes]:
-        """Returns (status, headers, body). Raises `Transient` or `Fatal` if there is no answer."""
+    async def _post(
+        self, url: str, blob: bytes, timeout_s: float, read: "Read | None" = None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Returns (status, headers, what `read` read; None = the whole body).
+
+        Raises `Transient` or `Fatal` if there is no answer, and what is `read`'s own.
+        """
         import aiohttp
 
         if self._session is None:
@@ -120,7 +195,7 @@ class HTTPModel:
         headers: Mapping[str, str] = {}
         try:
             async with self._session.post(
-                self._url,
+                url,
                 data=blob,
                 headers=self._headers,
                 timeout=self._timeout(timeout_s),
@@ -128,7 +203,7 @@ class HTTPModel:
                 allow_redirects=False,
             ) as response:
                 status, headers = response.status, response.headers
-                return status, headers, await response.read()
+                return status, headers, await (read(response) if read else response.read())
         except (aiohttp.ClientError, OSError) as error:
             if status is not None and not 200 <= status < 300:
                 return status, headers, b""
@@ -206,11 +281,9 @@ def _shown(base_url: str) -> str:
     return base_url.rpartition("@")[2].partition("?")[0]
 
 
-def _chat_url(parts: SplitResult) -> str:
-    path = parts.path.rstrip("/")
-    if not path.endswith("/chat/completions"):
-        path += "/chat/completions"
-    return parts._replace(path=path, fragment="").geturl()
+def _url(parts: SplitResult, path: str) -> str:
+    base = parts.path.rstrip("/").removesuffix("/chat/completions")
+    return parts._replace(path=base + path, fragment="").geturl()
 
 
 def _headers(

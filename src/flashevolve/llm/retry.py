@@ -11,13 +11,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from flashevolve.llm.errors import LLMError, RateLimited
-from flashevolve.llm.messages import Reply
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
+
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +47,8 @@ class RetryPolicy:
 
 
 async def with_retries(
-    attempt: Callable[[int], Awaitable[Reply]], policy: RetryPolicy, new_rng: Callable[[], Random]
-) -> Reply:
+    attempt: Callable[[int], Awaitable[Answer]], policy: RetryPolicy, new_rng: Callable[[], Random]
+) -> Answer:
     """Returns the reply of the first `attempt(number)` that succeeds; numbers start at 1.
 
     `new_rng` is called after a first failure: seeding a generator costs more than a call may.
@@ -63,11 +65,11 @@ async def with_retries(
 
 
 async def _retried(
-    attempt: Callable[[int], Awaitable[Reply]],
+    attempt: Callable[[int], Awaitable[Answer]],
     policy: RetryPolicy,
     rng: Random,
     first: LLMError,
-) -> Reply:
+) -> Answer:
     """Goes on after the first failure.
 
     Apart, because tenacity's bookkeeping costs more than everything else that a call that
@@ -80,7 +82,7 @@ async def _retried(
     number = 0
     n_charged = 0
 
-    async def next_attempt() -> Reply:
+    async def next_attempt() -> Answer:
         nonlocal number
         number += 1
         if number == 1:

@@ -78,8 +78,11 @@ def encode(
     tokens_field: MaxTokensField,
     extra_body: Mapping[str, Any],
     send_seed: bool,
+    stream: bool = False,
 ) -> bytes:
     """Returns the JSON body for `request`; `extra_body` and then the request's own come last.
+
+    A stream is always asked for its usage.
 
     Raises `Fatal` if the request's `extra_body` sets a key in `RESERVED`.
     """
@@ -105,6 +108,9 @@ def encode(
         raise Fatal(problem)
     body.update(extra_body)
     body.update(request.extra_body)
+    if stream:
+        body["stream"] = True
+        body["stream_options"] = {**body.get("stream_options", {}), "include_usage": True}
     # Half of a surrogate pair (from a reply cut inside an emoji) has no UTF-8 form.
     return json.dumps(body, ensure_ascii=False).encode(errors="replace")
 

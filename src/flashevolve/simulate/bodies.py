@@ -6,13 +6,21 @@ effect; what would change the shape of the answer and is not there (several choi
 refused. Half a surrogate pair in a text becomes a replacement character.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flashevolve.llm.messages import ImagePart, Message, Request, Role, TextPart, ToolCall
+from flashevolve.llm.served import (
+    BadRequest,
+    flag_of,
+    read_object,
+    shown,
+    text_of,
+    whole_of,
+    wrong,
+)
 
 ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -23,18 +31,6 @@ ROLES: Mapping[str, Role] = {
 }
 CLIENT_DECIDES_S = 1e9
 """A request may wait as long as its client does."""
-
-
-class BadRequest(Exception):
-    """A request that cannot be answered; becomes an error body in OpenAI's shape."""
-
-    def __init__(
-        self, message: str, *, param: str | None = None, status: int = 400, code: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.param = param
-        self.status = status
-        self.code = code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,42 +47,37 @@ class Asked:
 
 def read_body(blob: bytes, default_max_tokens: int) -> Asked:
     """Returns what a request's body asks for. Raises `BadRequest`."""
-    try:
-        body = json.loads(blob)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"expected a JSON body: {error}") from None
-    if not isinstance(body, dict):
-        raise BadRequest(f"expected a JSON object, found {type(body).__name__}")
+    body = read_object(blob)
     _refuse_what_is_not_there(body)
-    limit = _whole(body, "max_completion_tokens", least=1) or _whole(body, "max_tokens", least=1)
+    limit = whole_of(body, "max_completion_tokens", least=1) or whole_of(
+        body, "max_tokens", least=1
+    )
     options = body.get("stream_options") or {}
     if not isinstance(options, dict):
-        raise _wrong(body, "stream_options", "an object")
+        raise wrong(body, "stream_options", "an object")
     return Asked(
-        model=_text(body, "model"),
+        model=text_of(body, "model"),
         request=Request(
             messages=_messages(body.get("messages")),
             max_output_tokens=limit or default_max_tokens,
-            seed=_whole(body, "seed"),
+            seed=whole_of(body, "seed"),
             timeout_s=CLIENT_DECIDES_S,
         ),
         stops=_stops(body),
-        stream=_flag(body, "stream"),
-        include_usage=_flag(options, "include_usage", "stream_options.include_usage"),
+        stream=flag_of(body, "stream"),
+        include_usage=flag_of(options, "include_usage", "stream_options.include_usage"),
     )
 
 
 def _refuse_what_is_not_there(body: Mapping[str, Any]) -> None:
     if body.get("n", 1) not in (1, None):
-        raise BadRequest(
-            f"expected n = 1, found {_shown(body['n'])}; ask again for more", param="n"
-        )
+        raise BadRequest(f"expected n = 1, found {shown(body['n'])}; ask again for more", param="n")
     if body.get("logprobs"):
         raise BadRequest("a simulated model has no logprobs; leave them out", param="logprobs")
     for name in ("temperature", "top_p"):
         value = body.get(name)
         if value is not None and not _is_number(value):
-            raise _wrong(body, name, "a number")
+            raise wrong(body, name, "a number")
 
 
 def _is_number(value: Any) -> bool:
@@ -97,7 +88,7 @@ def _is_number(value: Any) -> bool:
 def _messages(found: Any) -> tuple[Message, ...]:
     if not isinstance(found, list) or not found:
         raise BadRequest(
-            f"messages: expected a list of at least one message, found {_shown(found)}",
+            f"messages: expected a list of at least one message, found {shown(found)}",
             param="messages",
         )
     return tuple(_message(entry, f"messages[{i}]") for i, entry in enumerate(found))
@@ -105,11 +96,11 @@ def _messages(found: Any) -> tuple[Message, ...]:
 
 def _message(found: Any, where: str) -> Message:
     if not isinstance(found, dict):
-        raise BadRequest(f"{where}: expected an object, found {_shown(found)}", param=where)
+        raise BadRequest(f"{where}: expected an object, found {shown(found)}", param=where)
     role = found.get("role")
     if not isinstance(role, str) or role not in ROLES:
         raise BadRequest(
-            f"{where}.role: expected one of {', '.join(ROLES)}, found {_shown(role)}",
+            f"{where}.role: expected one of {', '.join(ROLES)}, found {shown(role)}",
             param=f"{where}.role",
         )
     calls = found.get("tool_calls")
@@ -128,7 +119,7 @@ def _content(found: Any, where: str, *, may_lack: bool) -> str | tuple[TextPart 
         return ""
     if not isinstance(found, list):
         raise BadRequest(
-            f"{where}: expected a text or a list of parts, found {_shown(found)}", param=where
+            f"{where}: expected a text or a list of parts, found {shown(found)}", param=where
         )
     return tuple(_part(part, f"{where}[{i}]") for i, part in enumerate(found))
 
@@ -140,21 +131,21 @@ def _part(found: Any, where: str) -> TextPart | ImagePart:
     if kind == "image_url" and isinstance(found.get("image_url"), dict):
         return ImagePart(url=_clean(str(found["image_url"].get("url"))))
     raise BadRequest(
-        f"{where}: expected a part of type text or image_url, found {_shown(found)}", param=where
+        f"{where}: expected a part of type text or image_url, found {shown(found)}", param=where
     )
 
 
 def _calls(found: Any, where: str) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
     if not isinstance(found or [], list):
-        raise BadRequest(f"{where}: expected a list, found {_shown(found)}", param=where)
+        raise BadRequest(f"{where}: expected a list, found {shown(found)}", param=where)
     for i, entry in enumerate(found or []):
         function = entry.get("function") if isinstance(entry, dict) else None
         function = function if isinstance(function, dict) else {}
         name, arguments = function.get("name"), function.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, str):
             raise BadRequest(
-                f"{where}[{i}]: expected a function with name and arguments, found {_shown(entry)}",
+                f"{where}[{i}]: expected a function with name and arguments, found {shown(entry)}",
                 param=f"{where}[{i}]",
             )
         calls.append(ToolCall(id=_id(entry), name=_clean(name), arguments=_clean(arguments)))
@@ -169,40 +160,8 @@ def _stops(body: Mapping[str, Any]) -> tuple[str, ...]:
     found = body.get("stop")
     stops = [found] if isinstance(found, str) else found or []
     if not isinstance(stops, list) or not all(isinstance(stop, str) and stop for stop in stops):
-        raise _wrong(body, "stop", "a text or a list of texts")
+        raise wrong(body, "stop", "a text or a list of texts")
     return tuple(stops)
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    if not isinstance(body.get(name), str):
-        raise _wrong(body, name, "a text")
-    return str(body[name])
-
-
-def _whole(body: Mapping[str, Any], name: str, *, least: int | None = None) -> int | None:
-    value = body.get(name)
-    if value is None:
-        return None
-    if type(value) is not int or (least is not None and value < least):
-        raise _wrong(body, name, "an integer" if least is None else f"an integer from {least} on")
-    return value
-
-
-def _flag(body: Mapping[str, Any], name: str, where: str | None = None) -> bool:
-    value = body.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise BadRequest(
-            f"{where or name}: expected true or false, found {_shown(value)}", param=where or name
-        )
-    return bool(value)
-
-
-def _wrong(body: Mapping[str, Any], name: str, expected: str) -> BadRequest:
-    return BadRequest(f"{name}: expected {expected}, found {_shown(body.get(name))}", param=name)
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else f"{json.dumps(value):.60}"
 
 
 def _clean(text: str) -> str:

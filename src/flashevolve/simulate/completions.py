@@ -76,13 +76,6 @@ def _usage(reply: Reply, cached_tokens: int) -> dict[str, Any]:
     }
 
 
-def error_body(
-    message: str, kind: str, *, param: str | None = None, code: str | None = None
-) -> dict[str, Any]:
-    """Returns an error in OpenAI's shape."""
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
-
-
 def until_stop(text: str, stops: Sequence[str]) -> str:
     """Returns the text before the earliest of the stop sequences."""
     ends = [at for at in map(text.find, stops) if at >= 0]

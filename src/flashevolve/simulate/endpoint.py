@@ -31,13 +31,13 @@ from aiohttp import web
 from flashevolve.errors import ConfigError
 from flashevolve.llm.errors import Fatal, LLMError, RateLimited
 from flashevolve.llm.messages import Reply
+from flashevolve.llm.served import BadRequest, error_body, event
 from flashevolve.llm.wire import SIMULATED_FINGERPRINT, WORLD_HEADER
 from flashevolve.simulate.answering import Answering, ObservableModel
-from flashevolve.simulate.bodies import Asked, BadRequest, read_body
+from flashevolve.simulate.bodies import Asked, read_body
 from flashevolve.simulate.completions import (
     Head,
     completion,
-    error_body,
     first_chunk,
     later_chunks,
 )
@@ -205,9 +205,9 @@ class Endpoint:
                 headers={"content-type": "text/event-stream", "cache-control": "no-cache"}
             )
             await response.prepare(request)
-            await response.write(_event(json.dumps(first_chunk(answering.head))))
+            await response.write(event(json.dumps(first_chunk(answering.head))))
             lines = [json.dumps(chunk) for chunk in await self._rest(task, answering)]
-            await response.write(b"".join(map(_event, [*lines, "[DONE]"])))
+            await response.write(b"".join(map(event, [*lines, "[DONE]"])))
             await response.write_eof()
             return response
         finally:
@@ -289,7 +289,3 @@ def _bug(error: Exception) -> dict[str, Any]:
 
 def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def _event(line: str) -> bytes:
-    return f"data: {line}\n\n".encode()

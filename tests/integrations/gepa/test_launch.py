@@ -351,7 +351,7 @@ def test_gepas_own_selectors_samplers_and_criteria_are_asked(tmp_path: Path) -> 
 
     seen: list[Any] = []
 
-    class Criterion(ImprovementOrEqualAcceptance):
+    class Criterion(ImprovementOrEqualAcceptance):  # type: ignore[misc]
         def should_accept(self, proposal: Any, state: Any) -> bool:
             seen.append(proposal)
             assert state.is_consistent()
@@ -378,7 +378,7 @@ def test_gepas_own_selectors_samplers_and_criteria_are_asked(tmp_path: Path) -> 
 def test_a_policy_of_validation_may_choose_a_part_of_the_set(tmp_path: Path) -> None:
     from gepa.strategies.eval_policy import FullEvaluationPolicy
 
-    class Half(FullEvaluationPolicy):
+    class Half(FullEvaluationPolicy):  # type: ignore[misc]
         def get_eval_batch(self, loader: Any, state: Any, target_program_idx: Any = None) -> Any:
             return list(loader.all_ids())[:6]
 
@@ -488,3 +488,37 @@ def test_a_limit_in_tokens_is_refused_where_nobody_counts_them(tmp_path: Path) -
         finished(tmp_path, Levels(), budget=fe.Budget(tokens=1000))
     with pytest.raises(ConfigError, match="expected a task whose model calls can be counted"):
         finished(tmp_path, Levels(), reflection_lm="sim/hosted-api", budget=fe.Budget(tokens=10**9))
+
+
+# -- objectives ------------------------------------------------------------------------------------
+
+
+class Objectives(Levels):
+    """Names two objectives."""
+
+    def scored(self, batch: Any, candidate: Any, traces: bool) -> Any:
+        found = super().scored(batch, candidate, traces)
+        short = 1 / (1 + candidate["p"].count("x"))
+        found.objective_scores = [{"right": score, "short": short} for score in found.scores]
+        return found
+
+
+@pytest.mark.parametrize("frontier", ["instance", "objective", "hybrid", "cartesian"])
+def test_every_type_of_frontier_is_kept_as_in_gepa(frontier: str, tmp_path: Path) -> None:
+    found = finished(tmp_path, Objectives(), frontier_type=frontier)
+    result = found.gepa
+    assert result.best_candidate["p"].count("x") >= 2
+    assert result.val_aggregate_subscores[0]["short"] == 1.0
+    assert result.per_objective_best_candidates["short"] == {0}
+    assert result.objective_pareto_front["right"] == max(result.val_aggregate_scores)
+
+
+@pytest.mark.parametrize("selection", ["current_best", "epsilon_greedy", "top_k_pareto"])
+def test_parents_are_selected_by_any_of_gepas_rules(selection: str, tmp_path: Path) -> None:
+    found = finished(tmp_path, Levels(), candidate_selection_strategy=selection)
+    assert found.gepa.best_candidate["p"].count("x") >= 2
+
+
+def test_a_frontier_of_objectives_needs_an_adapter_that_names_them(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="frontier = 'objective' needs objectives, found none"):
+        finished(tmp_path, Levels(), frontier_type="objective")

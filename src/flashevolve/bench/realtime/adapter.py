@@ -1,5 +1,4 @@
-"""A gepa adapter at its best: all rollouts of a batch at once, over a pool of as many threads as
-there are slots.
+"""A gepa adapter at its best: all rollouts of a batch at once, in a thread for each slot.
 
 It keeps nothing between calls, so that it may be entered by several threads.
 """
@@ -73,4 +72,4 @@ class PooledAdapter:
             {"Inputs": r.request, "Generated Outputs": r.output, "Feedback": r.feedback}
             for r in eval_batch.trajectories
         ]
-        return {name: records for name in components_to_update}
+        return dict.fromkeys(components_to_update, records)

@@ -26,6 +26,7 @@ class Client:
         self._host = parts.netloc
         self._path = f"{parts.path}/chat/completions"
         self._kept = local()
+        self._all: list[HTTPConnection] = []
 
     def complete(self, messages: Turns) -> str:
         """Returns the answer's text. Raises `DataError` for anything but an answer."""
@@ -33,6 +34,7 @@ class Client:
         connection: HTTPConnection | None = getattr(self._kept, "connection", None)
         if connection is None:
             connection = self._kept.connection = HTTPConnection(self._host, timeout=TIMEOUT_S)
+            self._all.append(connection)
         connection.request("POST", self._path, body, {"content-type": "application/json"})
         response = connection.getresponse()
         told = response.read()
@@ -42,6 +44,11 @@ class Client:
                 f"{told[:200].decode(errors='replace')}"
             )
         return str(json.loads(told)["choices"][0]["message"]["content"])
+
+    def close(self) -> None:
+        """Closes the connections of all threads."""
+        for connection in self._all:
+            connection.close()
 
 
 class ReflectionLM:

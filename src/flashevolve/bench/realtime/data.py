@@ -6,6 +6,7 @@ mean in this stated world what they mean in the other suites.
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -57,5 +58,5 @@ def on_test(brief: Brief, data: Data, texts: Iterable[str]) -> list[float]:
         text, example = work
         return judged(example, client.complete(turns(text, example)))[0]
 
-    with ThreadPoolExecutor(brief.slots) as pool:
+    with closing(client), ThreadPoolExecutor(brief.slots) as pool:
         return [fmean(pool.map(scored, [(text, e) for e in data.test])) for text in texts]

@@ -1,4 +1,4 @@
-"""The endpoint of one run, in a process of its own: `python -m flashevolve.bench.realtime.endpoint`.
+"""The endpoint of one run, in a process of its own (`python -m`).
 
 It answers as the built-in reader does and takes the time that `slots` says. Each role has a base
 URL of its own, so that what a client spent on which role is known without asking it; `test` answers
@@ -108,10 +108,15 @@ async def serve(serving: Serving) -> None:
         for role, model in models_of(serving, slots, world).items():
             served = Endpoint(model, MODEL, world=world, seed=serving.seed)
             urls[role] = await stack.enter_async_context(listening(served, "127.0.0.1", 0))
-        print(json.dumps(urls), flush=True)
+        _tell(urls)
         await asyncio.to_thread(sys.stdin.read)
     log = [astuple(entry) for entry in slots.log]
-    print(json.dumps({"log": log, "cpu_s": time.process_time()}), flush=True)
+    _tell({"log": log, "cpu_s": time.process_time()})
+
+
+def _tell(what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

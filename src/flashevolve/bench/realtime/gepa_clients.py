@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 from flashevolve.bench.realtime.adapter import PooledAdapter
@@ -62,13 +62,17 @@ def test_scores(brief: Brief, data: Data, best: dict[str, str]) -> tuple[float, 
 @contextmanager
 def _common(brief: Brief, data: Data) -> Iterator[dict[str, Any]]:
     """Gives what both are called with; gepa keeps no directory, ours cannot do without."""
-    with ThreadPoolExecutor(brief.slots) as rollouts, ThreadPoolExecutor(brief.slots) as reflecting:
+    with ExitStack() as stack:
+        rollouts = stack.enter_context(ThreadPoolExecutor(brief.slots))
+        reflecting = stack.enter_context(ThreadPoolExecutor(brief.slots))
+        task = stack.enter_context(closing(Client(brief.urls["task"])))
+        reflect = stack.enter_context(closing(Client(brief.urls["reflect"])))
         yield {
             "seed_candidate": dict(SEED),
             "trainset": list(data.train),
             "valset": list(data.val),
-            "adapter": PooledAdapter(Client(brief.urls["task"]), rollouts),
-            "reflection_lm": ReflectionLM(Client(brief.urls["reflect"]), reflecting),
+            "adapter": PooledAdapter(task, rollouts),
+            "reflection_lm": ReflectionLM(reflect, reflecting),
             "reflection_minibatch_size": MINIBATCH,
             "max_metric_calls": brief.metric_calls,
             "seed": brief.seed,

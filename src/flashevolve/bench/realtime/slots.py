@@ -4,7 +4,7 @@ Invariants:
 
 - At most `n` requests are served at a time; the others wait in the order in which they came.
 - How long a request takes depends on the run's seed, its messages and on how often they were asked
-  before, never on when: all clients draw from one distribution, of the same mean at every spread.
+  before, never on when: all clients draw from one distribution, of the same means at every spread.
 - Every request that was served is in the log, those given up by their clients too.
 """
 
@@ -12,7 +12,7 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from flashevolve.llm.messages import Reply, Request
@@ -27,15 +27,16 @@ from flashevolve.simulate.serving import Job
 class Pace:
     """How long answers take."""
 
-    mean_s: float
+    means_s: Mapping[str, float]
+    """Role -> mean seconds of an answer."""
     sigma: float
     """Standard deviation of ln(seconds); 0 = all take the mean."""
     slots: int
     """Requests served at once, at most."""
 
-    def draw_s(self, bits: int) -> float:
+    def draw_s(self, role: str, bits: int) -> float:
         """Returns the seconds of one answer from 64 bits of a digest."""
-        return self.mean_s * math.exp(self.sigma * normal(bits) - self.sigma**2 / 2)
+        return self.means_s[role] * math.exp(self.sigma * normal(bits) - self.sigma**2 / 2)
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Served:
     """What its answer takes, whatever the machine added."""
     left: bool
     """Given up by its client."""
+    cpu_s: float
+    """Processor time of the endpoint's process so far."""
 
 
 class Slots:
@@ -68,7 +71,7 @@ class Slots:
     async def serve(self, role: str, bits: int) -> float:
         """Returns, in seconds, how long the request waited, when its time is over."""
         arrived_s = self._clock()
-        service_s = self._pace.draw_s(bits)
+        service_s = self._pace.draw_s(role, bits)
         async with self._free:
             began_s, left = self._clock(), True
             try:
@@ -77,7 +80,8 @@ class Slots:
             finally:
                 ended_s = self._clock()
                 spent_s = ended_s - began_s if left else service_s
-                self.log.append(Served(role, arrived_s, began_s, ended_s, spent_s, left))
+                cpu_s = time.process_time()
+                self.log.append(Served(role, arrived_s, began_s, ended_s, spent_s, left, cpu_s))
         return began_s - arrived_s
 
 

@@ -297,13 +297,13 @@ def _in_flight(given: Arguments, n_calls: int) -> int:
     """Returns how many steps are worth having in flight: more would only grow stale in a queue."""
     if n_calls == 1 and hasattr(given.adapter, "batch_evaluate"):
         return min(given.concurrency, IN_FLIGHT_OF_A_BATCH)
-    return min(given.concurrency, max(IN_FLIGHT_AT_LEAST, n_calls))
+    return min(given.concurrency, max(IN_FLIGHT_AT_LEAST, 2 * n_calls))
 
 
 IN_FLIGHT_AT_LEAST = 4
-"""Some reflect while the adapter, one call at a time, evaluates another's."""
-IN_FLIGHT_OF_A_BATCH = 16
-"""What a `batch_evaluate` gets to spread over its own workers; gepa's 4 x 4."""
+"""Some reflect while the adapter, one call at a time, evaluates another's; hence the factor 2."""
+IN_FLIGHT_OF_A_BATCH = 32
+"""A call of `batch_evaluate` lasts as long as its slowest example; the more it gets, the better."""
 
 
 def _metered(given: Arguments) -> bool:
@@ -327,7 +327,8 @@ def _models(given: Arguments, n_calls: int) -> dict[str, Any]:
                 "function, which tells nobody what it costs, found one. Give the model by name, or "
                 "limit max_metric_calls"
             )
-        n = given.concurrency if type(lm).__module__ == "gepa.lm" else n_calls
+        # Who has `batch_complete`, as gepa's own LM, is made for several prompts at once.
+        n = given.concurrency if hasattr(lm, "batch_complete") else n_calls
         client = CallableModel(lm, name="reflection_lm", n_calls=n)
         models["reflect"] = Model("reflection_lm", client=client)
     if isinstance(given.models, Mapping):
@@ -358,9 +359,8 @@ def _algorithm(given: Arguments) -> Adapted:
         chosen["components"] = given.module_selector
     if "acceptance_criterion" not in own:
         chosen["acceptance"] = ACCEPTANCE[given.acceptance_criterion]
-    if given.frontier_type != "instance":
-        chosen["frontier"] = given.frontier_type
     return Adapted(
+        frontier=given.frontier_type,
         minibatch=_minibatch(given),
         merge=given.use_merge and len(given.seed_candidate) > 1,
         merge_max=given.max_merge_invocations,

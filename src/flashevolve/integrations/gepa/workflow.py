@@ -83,9 +83,6 @@ class AdaptedWorkflow(GEPAWorkflow):
     def __init__(self, config: Adapted, setup: Setup, objects: Objects) -> None:
         self.objects = objects
         super().__init__(config, setup)
-        # Beside examples, objectives may be missing where the adapter says that they may.
-        optional = getattr(objects.port.adapter, "objectives_optional", False)
-        self.needs_objectives = not (optional and config.frontier == "hybrid")
         if config.proposer != "model":
             self.roles = ()  # type: ignore[misc]
 
@@ -273,18 +270,14 @@ class AdaptedWorkflow(GEPAWorkflow):
         )
         return bool(objects.acceptance.should_accept(proposal, objects.mirror.sync()))
 
-    async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
-        """Scores the child on the validation set, or on what the user's policy picks of it."""
-        state = self.objects.mirror.sync()
-        if self.objects.validation is None or state is None:
-            return await super().evaluate(item, ctx)
-        child = Artifact(item.payload.child or {})
-        twin, early = pareto(ctx.pool).contains(child), pareto(ctx.pool).unconfirmed(item.ticket)
-        if twin is not None and (early is None or early.id != twin):
-            return End("no-op", f"duplicate of candidate {twin}")
-        ids = self.objects.subsets.setdefault(item.ticket, self._subset(state))
-        outcomes = await ctx.evaluate(child, "val", ids, fresh=False)
-        return item.with_payload(scores={e: outcome.score for e, outcome in outcomes.items()})
+    def sweep_ids(self, item: Item[Step]) -> Sequence[str]:
+        """Returns the validation ids, or what the user's policy picks of them."""
+        state, objects = self.objects.mirror.sync(), self.objects
+        if objects.validation is None or state is None:
+            return self.setup.val_ids
+        if item.ticket not in objects.subsets:  # The stage may run twice.
+            objects.subsets[item.ticket] = self._subset(state)
+        return objects.subsets[item.ticket]
 
     def _subset(self, state: Any) -> tuple[str, ...]:
         val = self.objects.val

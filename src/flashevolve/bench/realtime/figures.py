@@ -1,0 +1,86 @@
+"""Figures of one client's run, from the endpoint's log and what the client found. Pure.
+
+The endpoint's log is what counts: a metric call is an answer to the role `task`, and it is there
+when that answer is. The floor is what a work-conserving schedule would need for the same calls at
+the same number of slots: their time at the slots, evenly spread, or the longest of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from flashevolve.bench.realtime.brief import Brief, Found
+from flashevolve.bench.realtime.slots import Served
+
+TASK, REFLECT = "task", "reflect"
+
+
+def figures_of(brief: Brief, found: Found, log: Sequence[Served]) -> dict[str, float | None]:
+    """Returns a row's figures. Calls before and after the client's own are left out."""
+    mine = during(found, log)
+    wall_s = found.ended_s - found.began_s
+    busy_s = sum(call.service_s for call in mine)
+    task_s = sum(call.service_s for call in mine if call.role == TASK)
+    floor_s = max(busy_s / brief.slots, max((call.service_s for call in mine), default=0.0))
+    n_task = sum(call.role == TASK and not call.left for call in mine)
+    means = [mean for _, mean in found.candidates]
+    return {
+        "wall_s": wall_s,
+        "floor_s": floor_s,
+        "share_of_floor": floor_s / wall_s,
+        "busy": task_s / brief.slots / wall_s,
+        "metric_calls": float(n_task),
+        "overshoot": float(max(0, n_task - brief.metric_calls)),
+        "reflections": float(sum(call.role == REFLECT and not call.left for call in mine)),
+        "left": float(sum(call.left for call in mine)),
+        "waited_s": sum(call.began_s - call.arrived_s for call in mine) / max(1, len(mine)),
+        "service_s": busy_s / max(1, len(mine)),
+        "cpu_s": found.cpu_s,
+        "cpu_share": found.cpu_s / wall_s,
+        "cpu_ms_per_call": 1000 * found.cpu_s / max(1, len(mine)),
+        "endpoint_cpu_share": _spent_s(mine) / wall_s,
+        "peak_mb": found.peak_mb,
+        "candidates": float(len(found.candidates)),
+        "val": max(means, default=None),
+        "test": found.test,
+        "seed_test": found.seed_test,
+    }
+
+
+def _spent_s(calls: Sequence[Served]) -> float:
+    """Returns the endpoint's processor time from the first of these answers to the last."""
+    spent = [call.cpu_s for call in calls]
+    return max(spent) - min(spent) if spent else 0.0
+
+
+def during(found: Found, log: Sequence[Served]) -> list[Served]:
+    """Returns the calls that began while the client ran."""
+    return [call for call in log if found.began_s <= call.arrived_s <= found.ended_s]
+
+
+def curves_of(found: Found, log: Sequence[Served]) -> dict[str, list[Any]]:
+    """Returns when each metric call was there, and after how many each best candidate was found."""
+    mine = during(found, log)
+    ends = sorted(c.ended_s - found.began_s for c in mine if c.role == TASK and not c.left)
+    bests: list[tuple[int, float]] = []
+    for n_calls, mean in sorted(found.candidates):
+        if not bests or mean > bests[-1][1]:
+            bests.append((n_calls, mean))
+    return {"ends": [round(end, 3) for end in ends], "bests": [list(best) for best in bests]}
+
+
+def time_of(ends: Sequence[float], n_calls: int) -> float | None:
+    """Returns when the n-th metric call was there; None if there were fewer."""
+    return ends[n_calls - 1] if 0 < n_calls <= len(ends) else None
+
+
+def time_to_score(
+    ends: Sequence[float], bests: Sequence[Sequence[float]], score: float
+) -> tuple[float, bool]:
+    """Returns when a candidate with such a mean was found, and whether one was.
+
+    Without one the time is that of the last metric call: a lower bound.
+    """
+    for n_calls, mean in bests:
+        if mean >= score and ends:
+            return ends[min(int(n_calls), len(ends)) - 1], True
+    return (ends[-1] if ends else 0.0), False

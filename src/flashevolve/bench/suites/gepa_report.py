@@ -1,0 +1,348 @@
+"""The report of gepa: times of real clients beside their ceilings, and what they found.
+
+It reads rows alone. Arms of one seed are compared at equal work: the metric calls that all of them
+made, at most the budget. The best peer setting is chosen with hindsight, by that time. The score to
+be reached is what that setting ends with on the seed, all that it did beyond its budget included.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from flashevolve.bench import stats
+from flashevolve.bench.cell import Row, one_world
+from flashevolve.bench.compare import arms_of, by_seed, shown
+from flashevolve.bench.realtime.figures import time_of, time_to_score
+from flashevolve.bench.report import Figure, Line, Report, Table, Verdict
+from flashevolve.bench.targets import judge
+
+NAME = "gepa"
+ABOUT = "gepa, dspy.GEPA and ours in their place, in real time over real HTTP, at the same slots"
+GEPA_FAMILY, DSPY_FAMILY = "gepa", "dspy.GEPA"
+OURS = "flashevolve, drop-in"
+OWN_CLIENT = "flashevolve, own client"
+FLOOR_SHARE, AIM_SHARE = 90.0, 95.0
+"""Percent of the work-conserving floor."""
+NOT_WORSE = -0.5
+"""Points on test that the interval's lower bound must lie above."""
+
+NOTES = (
+    "Endpoint: simulated. Its answers are those of the built-in reader, its latencies lognormal, "
+    "of one mean at every sigma, drawn from (seed, messages, how often they were asked before); at "
+    "most 16 requests are served at once. Clients, HTTP and times are real.",
+    "Each client runs in a process of its own, with its imports done before it is timed, and keeps "
+    "its own defaults but for what the table names: a thread pool of 16 and a language model that "
+    "answers batches for gepa, num_threads = 16 for dspy.GEPA, concurrency = 16 for ours. gepa "
+    "and dspy.GEPA keep no directory; ours writes its durable log.",
+    "openevolve is left out: it evolves programs, and this task evolves a prompt.",
+)
+READING = (
+    "s to equal calls: until as many metric calls had been answered as all arms of the seed made. "
+    "Share of the floor: of the whole run, cold start and last answers included; the floor is the "
+    "run's own calls, spread evenly over the slots. Pool busy: metric calls alone. s to score: "
+    "until the best peer setting's last score on validation; a lower bound where not reached. "
+    "Overshoot: metric calls beyond the budget, which also serve the peers' scores."
+)
+
+
+def group_of(family: str, sigma: float) -> str:
+    """Returns the group of rows of one kind of client at one spread."""
+    return f"{family}, sigma {sigma:g}"
+
+
+def report(rows: Sequence[Row], command: str) -> Report:
+    """Tells what each arm took, how ours compares with the best setting, and the targets."""
+    made = {group: with_equal([r for r in rows if r.group == group]) for group in _groups(rows)}
+    tables = [_taken(group, mine) for group, mine in made.items()]
+    verdicts = [v for group, mine in made.items() for v in _verdicts(group, mine)]
+    findings = [told for group, mine in made.items() for told in _findings(group, mine)]
+    return Report(
+        suite=NAME,
+        about=ABOUT,
+        head=_head(rows, command),
+        tables=(_against(made), *tables),
+        verdicts=tuple(verdicts),
+        findings=tuple(findings),
+        figures=_figures(made),
+        real_time=True,
+    )
+
+
+def _groups(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row.group for row in rows))
+
+
+def _head(rows: Sequence[Row], command: str) -> tuple[str, ...]:
+    world = one_world(rows)
+    seeds = sorted({row.seed for row in rows})
+    cells = sorted({f"{row.group.partition(',')[0]}: {row.cell}, {row.model}" for row in rows})
+    packages = ", ".join(sorted({row.package for row in rows}))
+    return (
+        f"MEASURED in real time, of real clients; the endpoint is simulated (world {world}).",
+        f"{len(rows)} runs on {len(seeds)} paired seeds ({seeds[0]} to {seeds[-1]}), "
+        f"flashevolve {packages}.",
+        f"Cells: {'; '.join(cells)}.",
+        f"Again, on an idle machine: `{command}`.",
+        "Values are interquartile means over seeds, with 95 % bootstrap intervals [low, high] from "
+        f"{stats.LEAST_SEEDS} seeds on, else with their range (least to most).",
+        *NOTES,
+    )
+
+
+# -- equal work ------------------------------------------------------------------------------------
+
+
+def with_equal(rows: Sequence[Row]) -> list[Row]:
+    """Returns the rows of one group with what only all arms of a seed together give.
+
+    `equal_calls` and `equal_s`; `room`: how much faster the arm's own calls could have been served;
+    `score_s` and `score_reached`, against the best peer setting.
+    """
+    by: dict[int, list[Row]] = {}
+    for row in rows:
+        by.setdefault(row.seed, []).append(row)
+    timed = [_timed(row, _equal_calls(together)) for together in by.values() for row in together]
+    best = best_peer(timed)
+    targets = by_seed(timed, best, "val") if best is not None else {}
+    return [_scored(row, targets.get(row.seed)) for row in timed]
+
+
+def _equal_calls(together: Sequence[Row]) -> int:
+    budget = min(_budget(row) for row in together)
+    return min(budget, *(len(row.curves["ends"]) for row in together))
+
+
+def _budget(row: Row) -> int:
+    made, beyond = row.figures["metric_calls"] or 0.0, row.figures["overshoot"] or 0.0
+    return round(made - beyond)
+
+
+def _timed(row: Row, n_calls: int) -> Row:
+    ends = row.curves["ends"]
+    equal_s, floor_s = time_of(ends, n_calls), row.figures["floor_s"]
+    extra: dict[str, float | None] = {"equal_calls": float(n_calls), "equal_s": equal_s}
+    if equal_s is not None and floor_s:
+        extra["room"] = equal_s / (floor_s * n_calls / len(ends))
+    return replace(row, figures={**row.figures, **extra})
+
+
+def _scored(row: Row, target: float | None) -> Row:
+    if target is None:
+        return row
+    seconds, reached = time_to_score(row.curves["ends"], row.curves["bests"], target)
+    extra = {"score_s": seconds, "score_reached": float(reached)}
+    return replace(row, figures={**row.figures, **extra})
+
+
+def best_peer(rows: Sequence[Row]) -> str | None:
+    """Returns the peer setting with the least mean time to equal calls.
+
+    Only of those that were run on as many seeds as any other, since seeds differ.
+    """
+    found = {
+        name: list(by_seed(rows, name, "equal_s").values())
+        for name in arms_of(rows)
+        if name not in (OURS, OWN_CLIENT)
+    }
+    most = max((len(values) for values in found.values()), default=0)
+    means = {name: fmean(v) for name, v in found.items() if v and len(v) == most}
+    return min(means, key=means.__getitem__) if means else None
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+COLUMNS = (
+    ("equal_s", "s to equal calls", 1, 1.0),
+    ("share_of_floor", "share of the floor, %", 100, 0.0),
+    ("busy", "pool busy, %", 100, 0.0),
+    ("score_s", "s to score", 1, 1.0),
+    ("score_reached", "reached it, %", 100, 0.0),
+    ("test", "test, points", 100, 1.0),
+    ("metric_calls", "metric calls", 1, 0.0),
+    ("overshoot", "overshoot", 1, 0.0),
+    ("candidates", "candidates", 1, 0.0),
+    ("cpu_share", "CPU, % of a core", 100, 0.0),
+    ("cpu_ms_per_call", "CPU ms/call", 1, 1.0),
+    ("peak_mb", "peak MB", 1, 0.0),
+)
+"""Key, title, scale, digits."""
+
+
+def ranged(values: Sequence[float], digits: int) -> str:
+    """Returns the mean of values over seeds, with its interval or with their range."""
+    if not values:
+        return "-"
+    estimate = stats.mean(values)
+    if len(values) == 1 or estimate.low is not None:
+        return shown(estimate, digits)
+    return f"{estimate.value:.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def _taken(group: str, rows: Sequence[Row]) -> Table:
+    lines = []
+    for name in arms_of(rows):
+        cells = [name, str(len(by_seed(rows, name, "wall_s")))]
+        for key, _, scale, digits in COLUMNS:
+            cells.append(ranged(list(by_seed(rows, name, key, scale).values()), int(digits)))
+        lines.append(tuple(cells))
+    columns = ("arm", "seeds", *(title for _, title, _, _ in COLUMNS))
+    endpoint = [100 * (row.figures["endpoint_cpu_share"] or 0.0) for row in rows]
+    load = f"The endpoint's own process took {max(endpoint):.0f} % of a core at most."
+    return Table(title=f"{group}: each arm", columns=columns, rows=tuple(lines),
+                 notes=(READING, load))  # fmt: skip
+
+
+def _against(made: dict[str, list[Row]]) -> Table:
+    lines = []
+    for group, rows in made.items():
+        best = best_peer(rows)
+        for name in (OURS, OWN_CLIENT):
+            if best is None or name not in arms_of(rows):
+                continue
+            calls, score = faster(rows, name, best, "equal_s"), faster(rows, name, best, "score_s")
+            difference = stats.difference(
+                by_seed(rows, name, "test", 100.0), by_seed(rows, best, "test", 100.0)
+            )
+            cpu = stats.ratio(by_seed(rows, name, "cpu_s"), by_seed(rows, best, "cpu_s"))
+            lines.append(
+                (
+                    f"{group}: {name}",
+                    best,
+                    _times(calls),
+                    _times(room(rows, best)),
+                    _times(score),
+                    shown(difference, 1, sign=True),
+                    _times(cpu),
+                )
+            )
+    columns = (
+        "ours", "best peer setting", "faster to equal calls", "ceiling", "faster to its score",
+        "test, points", "CPU of the run",
+    )  # fmt: skip
+    note = (
+        "Faster: the best setting's time by ours. Ceiling: how much faster that setting's own "
+        "calls could have been served at the same slots without any dependency between them."
+    )
+    return Table(title="Ours against the best peer setting", columns=columns, rows=tuple(lines),
+                 notes=(note,))  # fmt: skip
+
+
+def _times(found: stats.Estimate | None) -> str:
+    return "-" if found is None else f"{shown(found, 2)} x"
+
+
+def faster(rows: Sequence[Row], ours: str, peer: str, key: str) -> stats.Estimate | None:
+    """Returns how many times as fast as a peer's setting an arm of ours is, on paired seeds."""
+    return stats.ratio(by_seed(rows, peer, key), by_seed(rows, ours, key))
+
+
+def room(rows: Sequence[Row], peer: str) -> stats.Estimate | None:
+    """Returns how much faster a setting's own calls could have been served."""
+    found = list(by_seed(rows, peer, "room").values())
+    return stats.mean(found) if found else None
+
+
+# -- targets and findings --------------------------------------------------------------------------
+
+
+def _verdicts(group: str, rows: Sequence[Row]) -> list[Verdict]:
+    share = stats.mean(list(shares.values())) if (shares := _shares(rows)) else None
+    made = [
+        Verdict(
+            what=f"{group}: {OURS}, share of the work-conserving floor, %",
+            floor=f"at least {FLOOR_SHARE:.0f}",
+            aim=f"{AIM_SHARE:.0f}",
+            found=ranged(list(shares.values()), 0),
+            ceiling="-" if share is None else f"{100 / share.value:.2f} x",
+            n=None if share is None else share.n,
+            verdict="no figure" if share is None else judge(share.value, FLOOR_SHARE, AIM_SHARE),
+        )
+    ]
+    best = best_peer(rows)
+    return made if best is None else [*made, *_against_best(group, rows, best)]
+
+
+def _shares(rows: Sequence[Row]) -> dict[int, float]:
+    return by_seed(rows, OURS, "share_of_floor", 100.0)
+
+
+def _against_best(group: str, rows: Sequence[Row], best: str) -> list[Verdict]:
+    found, ceiling = faster(rows, OURS, best, "equal_s"), room(rows, best)
+    test = stats.difference(by_seed(rows, OURS, "test", 100.0), by_seed(rows, best, "test", 100.0))
+    aim = None if ceiling is None else max(1.0, FLOOR_SHARE / 100 * ceiling.value)
+    return [
+        Verdict(
+            what=f"{group}: faster to equal metric calls than {best}",
+            floor="above 1",
+            aim="-" if aim is None else f"{aim:.2f}",
+            found=_times(found),
+            ceiling=_times(ceiling),
+            n=None if found is None else found.n,
+            verdict="no figure" if found is None else judge(found.value, 1.0, aim or 1.0),
+        ),
+        Verdict(
+            what=f"{group}: test at equal metric calls, points against {best}",
+            floor=f"interval above {NOT_WORSE:g}",
+            aim="-",
+            found=shown(test, 1, sign=True),
+            n=None if test is None else test.n,
+            verdict=not_worse(test),
+        ),
+    ]
+
+
+def not_worse(found: stats.Estimate | None) -> str:
+    """Returns whether the interval of a difference lies above what still counts as equal."""
+    if found is None:
+        return "no figure"
+    if found.low is None:
+        return f"no interval below {stats.LEAST_SEEDS} seeds"
+    return "floor met" if found.low > NOT_WORSE else "MISSED"
+
+
+def _findings(group: str, rows: Sequence[Row]) -> list[str]:
+    best = best_peer(rows)
+    if best is None:
+        return []
+    made = []
+    for key, words in (("equal_s", "to equal metric calls"), ("score_s", f"to {best}'s score")):
+        found = faster(rows, OURS, best, key)
+        if found is not None:
+            side = {1: "faster", -1: "slower", 0: "undecided"}[found.side(1.0)]
+            side = side if found.low is not None else "too few seeds for an interval"
+            made.append(f"{group}, {OURS} against {best}, {words}: {_times(found)} as fast "
+                        f"({side}; n={found.n})")  # fmt: skip
+    return made
+
+
+def _figures(made: dict[str, list[Row]]) -> tuple[Figure, ...]:
+    """Returns the share of the floor by spread, for each kind of client."""
+    figures = []
+    for family in (GEPA_FAMILY, DSPY_FAMILY):
+        mine = {g: rows for g, rows in made.items() if g.partition(", ")[0] == family}
+        names = dict.fromkeys(name for rows in mine.values() for name in arms_of(rows))
+        if mine:
+            figures.append(
+                Figure(
+                    name=f"bench-gepa-floor-{family.partition('.')[0]}",
+                    title=f"{family}: share of the work-conserving floor, real time",
+                    x="spread of latencies",
+                    y="share, %",
+                    lines=tuple(_line(name, list(mine.values())) for name in names),
+                    kind="point",
+                    ticks=tuple(group.partition(", ")[2] for group in mine),
+                )
+            )
+    return tuple(figures)
+
+
+def _line(name: str, groups: Sequence[Sequence[Row]]) -> Line:
+    found = [list(by_seed(rows, name, "share_of_floor", 100.0).values()) for rows in groups]
+    known = [(float(i), values) for i, values in enumerate(found) if values]
+    return Line(
+        label=name,
+        x=tuple(x for x, _ in known),
+        y=tuple(round(fmean(values), 3) for _, values in known),
+        low=tuple(round(min(values), 3) for _, values in known),
+        high=tuple(round(max(values), 3) for _, values in known),
+    )

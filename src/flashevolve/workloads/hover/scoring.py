@@ -1,0 +1,75 @@
+"""Scoring: whether the searches found all pages that a claim takes, which share, or the label.
+
+The first is what GEPA was published with; the label is the task of the public benchmark.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from flashevolve.outcome import as_text
+from flashevolve.workloads.hover.layout import LABELS, claim, label, supporting
+from flashevolve.workloads.retrieval.hops import search_feedback, shown, titles_of
+
+_MARKED = re.compile(r"^\W*(?:label|verdict|answer)\W*:(?P<said>.*\w.*)$", re.I | re.MULTILINE)
+
+
+def said_label(output: Any) -> str | None:
+    """Returns the label in an output, None if it is neither of `LABELS`.
+
+    It is all of the text, or what follows the last "Label:". Case, spaces or hyphens for the
+    underscore, and marks around it don't matter.
+    """
+    text = output.get("label") if isinstance(output, Mapping) else output
+    text = as_text(text)
+    marked = [match["said"] for match in _MARKED.finditer(text)]
+    words = re.sub(r"[\W_]+", "_", marked[-1] if marked else text).strip("_").upper()
+    return words if words in LABELS else None
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A way of scoring; called with an example and an output, it returns score and feedback."""
+
+    by: Literal["all", "share", "label"]
+
+    def __call__(self, example: Mapping[str, Any], output: Any) -> tuple[float, str]:
+        """Returns a score in [0, 1] and feedback on the searches and on the label."""
+        gold = supporting(example)
+        searches = search_feedback(gold, output)
+        if self.by == "label":
+            score, verdict = _labelled(example, output)
+            return score, f"{verdict} {searches}"
+        found = set(titles_of(output))
+        n_found = sum(title in found for title in gold)
+        return n_found / len(gold) if self.by == "share" else float(n_found == len(gold)), searches
+
+    def check_examples(self, examples: Iterable[Mapping[str, Any]]) -> None:
+        """Raises `DataError` for the first example that could not be run or scored."""
+        for example in examples:
+            claim(example)
+            supporting(example)
+            if self.by == "label":
+                label(example)
+
+
+def _labelled(example: Mapping[str, Any], output: Any) -> tuple[float, str]:
+    wanted, given = label(example), said_label(output)
+    if given == wanted:
+        return 1.0, f"Correct: the label is {wanted}."
+    if given is None:
+        text = as_text(output.get("label") if isinstance(output, Mapping) else output)
+        return 0.0, (
+            f"Wrong: the answer should be the label {wanted} and nothing else, one of "
+            f'{" and ".join(LABELS)}; it was "{shown(text)}".'
+        )
+    return 0.0, f"Wrong: the label should be {wanted}, it was {given}."
+
+
+score = Scoring("all")
+"""1 if the searches found every supporting page."""
+score_recall = Scoring("share")
+"""The share of the supporting pages that the searches found."""
+score_label = Scoring("label")
+"""1 for the right label."""
