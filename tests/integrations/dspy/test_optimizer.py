@@ -396,7 +396,7 @@ def test_a_compile_that_is_cut_goes_on_without_asking_again(tmp_path: Path) -> N
     current: list[GEPA] = []
 
     def script(received: Received) -> Step:
-        if len(endpoint.received) in (40, 70) and current[-1].run is not None:
+        if len(serving.received) in (40, 70) and current[-1].run is not None:
             for _ in range(2):  # The second cancels what is under way.
                 current[-1].run.stop()
         return fakes.replying(received)
@@ -412,8 +412,9 @@ def test_a_compile_that_is_cut_goes_on_without_asking_again(tmp_path: Path) -> N
             current[-1].compile(fakes.MultiHop(), trainset=TRAIN, valset=VAL)
         return current[-1]
 
-    with Endpoint(script) as endpoint:
-        results = [go_on(endpoint).result for _ in range(3)]
+    serving = Endpoint(script)
+    with serving:
+        results = [go_on(serving).result for _ in range(3)]
         assert [r.reason for r in results if r] == ["stop", "stop", "metric_calls"]
         records = list(read_records(tmp_path / "run"))
     settled = [r.event for r in records if isinstance(r.event, ev.CallSettled)]
