@@ -11,6 +11,7 @@ _INSTRUCTIONS = "flashevolve.workloads.instructions"
 _SHAPES = "flashevolve.workloads.shapes"
 _HOTPOTQA = "flashevolve.workloads.hotpotqa"
 _HOVER = "flashevolve.workloads.hover"
+_AIME = "flashevolve.workloads.aime"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,14 @@ WORKLOADS: Mapping[str, Workload] = {
     "instructions-whole-loose": _instructions("score_whole_loose"),
     "shape": Workload(
         score=f"{_SHAPES}:score", run=f"{_SHAPES}:run", input="prompt", component="system"
+    ),
+    "aime": Workload(
+        score=f"{_AIME}:score",
+        run=f"{_AIME}:run",
+        input="problem",
+        component="solve",
+        components=("solve",),
+        shows_input_only=True,
     ),
     "hotpotqa": _hotpotqa("score"),
     "hotpotqa-f1": _hotpotqa("score_f1"),
