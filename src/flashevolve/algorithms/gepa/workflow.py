@@ -169,10 +169,14 @@ class GEPAWorkflow(Workflow[Step]):
         child = _child(item.payload)
         if end := _no_op(child, ctx.pool, own=item.ticket):
             return end
-        outcomes = await ctx.evaluate(child, "val", self.setup.val_ids, fresh=False)
+        outcomes = await ctx.evaluate(child, "val", self.sweep_ids(item), fresh=False)
         is_seed, scores = not item.payload.parents, {e: o.score for e, o in outcomes.items()}
         named = objectives_of(outcomes, self.config.frontier, is_seed=is_seed)
         return item.with_payload(scores=scores, objectives=named)
+
+    def sweep_ids(self, item: Item[Step]) -> Sequence[str]:
+        """Returns the validation examples on which the child is scored."""
+        return self.setup.val_ids
 
     def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:
         """Inserts a child that so far beats the best candidate on the same examples."""

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flashevolve.integrations.gepa.optimize import optimize, run
+    from flashevolve.integrations.gepa.launch import optimize, run
 
 __all__ = ["optimize", "run"]
 
@@ -14,5 +14,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'flashevolve.integrations.gepa' has no attribute {name!r}")
     from importlib import import_module
 
-    # Not kept as a global: the function has the name of its module.
-    return getattr(import_module("flashevolve.integrations.gepa.optimize"), name)
+    value = getattr(import_module("flashevolve.integrations.gepa.launch"), name)
+    globals()[name] = value
+    return value

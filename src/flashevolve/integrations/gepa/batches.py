@@ -77,7 +77,7 @@ def joined(batches: Sequence[Any]) -> Any:
         outputs=[o for b in batches for o in b.outputs],
         scores=[s for b in batches for s in b.scores],
         trajectories=None if None in traced else [t for part in traced for t in part],
-        objective_scores=None if None in parts else [o for part in parts for o in part],
+        objective_scores=None if None in parts else [o for part in parts for o in part or ()],
     )
 
 

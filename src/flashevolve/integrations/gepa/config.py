@@ -18,8 +18,9 @@ Proposer = Literal["model", "adapter", "function", "strategy"]
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
 class Adapted(GEPA):
-    """GEPA through gepa's adapters. Made by `integrations.gepa.optimize`, which adds the objects
-    that no configuration can hold.
+    """GEPA through gepa's adapters, made by `integrations.gepa.optimize`.
+
+    That adds the objects which no configuration can hold.
     """
 
     _: KW_ONLY
@@ -33,7 +34,7 @@ class Adapted(GEPA):
         object.__setattr__(self, "_objects", objects)
         return self
 
-    def workflow(self, setup: Setup) -> "AdaptedWorkflow":  # type: ignore[override]
+    def workflow(self, setup: Setup) -> "AdaptedWorkflow":
         """Returns the workflow for one run. Raises `ConfigError` without the user's objects."""
         from flashevolve.integrations.gepa.workflow import AdaptedWorkflow
 

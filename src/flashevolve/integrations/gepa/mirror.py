@@ -88,8 +88,7 @@ class Mirror:
             known = {e: self._outputs(artifact.hash, e) for e in candidate.scores}
             outputs = {self._val.ids[e]: o for e, o in known.items() if o is not None}
         objectives = {
-            self._val.ids[e]: dict(by_name)
-            for e, by_name in (getattr(candidate, "objectives", None) or {}).items()
+            self._val.ids[e]: dict(by_name) for e, by_name in candidate.objectives.items()
         }
         evaluation = ValsetEvaluation(
             outputs_by_val_id=outputs,

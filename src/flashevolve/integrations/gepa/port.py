@@ -230,6 +230,7 @@ class Port:
                 self._jobs.remove(job)
                 if job.future.done():
                     return self._next_job()
+                self._alone |= job.alone
                 return job
         return None
 
@@ -262,7 +263,6 @@ class Port:
     # -- one call ------------------------------------------------------------
 
     async def _do(self, job: _Job) -> None:
-        self._alone |= job.alone
         try:
             result = await self._threads.call(job.function, *job.arguments)
         except asyncio.CancelledError:
@@ -316,8 +316,9 @@ class Port:
                 sizes = [len(batch) for _, batch in items]
                 return checked_all(self._many(items, **options), sizes, traces=traces)
             ((candidate, instances),) = items
+            n = len(instances)  # Now, since an adapter may empty what it is given.
             found = self.adapter.evaluate(instances, candidate, capture_traces=traces)
-            return [checked(found, len(instances), "evaluate", traces=traces)]
+            return [checked(found, n, "evaluate", traces=traces)]
 
     def _settle(self, units: list[_Unit], batches: list[Any]) -> None:
         for unit, batch in zip(units, batches, strict=True):
@@ -358,11 +359,10 @@ def check_adapter(adapter: Any) -> None:
 
 
 def _outcome(batch: Any, place: int) -> Outcome:
-    given: dict[str, Any] = {}
-    objectives = getattr(batch, "objective_scores", None)
-    if objectives is not None and "objectives" in Outcome.__dataclass_fields__:
-        given["objectives"] = {name: float(v) for name, v in objectives[place].items()}
-    return Outcome(score=float(batch.scores[place]), output=batch.outputs[place], **given)
+    found = getattr(batch, "objective_scores", None)
+    objectives = {} if found is None else {name: float(v) for name, v in found[place].items()}
+    score = float(batch.scores[place])
+    return Outcome(score=score, output=batch.outputs[place], objectives=objectives)
 
 
 def _takes(function: Callable[..., Any], name: str) -> bool:

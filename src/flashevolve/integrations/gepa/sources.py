@@ -42,7 +42,7 @@ class AdaptedSource(MutateSource):
 
     def mutation(self, state: Mapping[str, Any], parent: int, rng: Random) -> Selection["Step"]:
         """Returns the start of a mutation of `parent`; `state` is the pool's."""
-        objects, ops = self.objects, []
+        objects, ops = self.objects, list[dict[str, Any]]()
         if objects.sampler is None:
             ids, moves = next_minibatch(state, self.setup.train_ids, self.n_examples, rng)
             ops += moves

@@ -3,30 +3,28 @@
 Everything here is called on the run's own loop, after an event is durable.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from flashevolve.errors import ConfigError
 from flashevolve.events import ItemEnded, PoolChanged, Record
 from flashevolve.integrations.gepa.arguments import Arguments
 from flashevolve.integrations.gepa.mirror import Mirror
+from flashevolve.integrations.gepa.stopping import Stoppers
 from flashevolve.run import Run
 
 STOP_FILE = "gepa.stop"
 
 
-def watch(run: Run, mirror: Mirror, given: Arguments) -> None:
-    """Adds the observers that the arguments ask for."""
+def watch(run: Run, mirror: Mirror, given: Arguments) -> Stoppers:
+    """Adds the observers that the arguments ask for; returns the stop callbacks."""
 
     def follow(record: Record) -> None:
         if isinstance(record.event, ItemEnded | PoolChanged):
             mirror.sync()
 
     run.observe(follow)
-    stoppers = _stoppers(given)
+    stoppers = Stoppers(given.stop_callbacks)
     if not stoppers and given.run_dir is None and given.max_reflection_cost is None:
-        return
+        return stoppers
     stopped = False
 
     def look(record: Record) -> None:
@@ -37,22 +35,12 @@ def watch(run: Run, mirror: Mirror, given: Arguments) -> None:
         stopped = (
             _is_file(given)
             or _too_dear(run, given)
-            or (state is not None and any(stopper(state) for stopper in stoppers))
+            or (state is not None and stoppers.say_stop(state))
         )
         if stopped:
             run.stop()
 
     run.observe(look)
-
-
-def _stoppers(given: Arguments) -> list[Any]:
-    found = given.stop_callbacks
-    stoppers = list(found) if isinstance(found, Sequence) else [found] if found is not None else []
-    for stopper in stoppers:
-        if not callable(stopper):
-            raise ConfigError(
-                f"stop_callbacks: expected functions of gepa's state, found {stopper!r:.60}"
-            )
     return stoppers
 
 

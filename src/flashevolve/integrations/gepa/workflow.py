@@ -59,6 +59,8 @@ class Objects:
     """Ticket -> the dataset as the adapter made it, until it was reflected on."""
     built: Callable[[int, int, Sequence[str], Any], None] | None = None
     """Told of each dataset: ticket, candidate, components, dataset."""
+    traced: Callable[[int, str, Any], None] | None = None
+    """Told of a batch with traces: ticket, stage, batch."""
     proposed: Callable[[int, Texts], None] | None = None
     """Told of new texts: ticket, texts."""
     subsets: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -99,6 +101,8 @@ class AdaptedWorkflow(GEPAWorkflow):
         ids = tuple(outcomes)
         scores = {e: outcome.score for e, outcome in outcomes.items()}
         batch = objects.port.take(item.ticket, ids)
+        if objects.traced is not None and batch is not None:
+            objects.traced(item.ticket, "rollout", batch)
         if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
             return End("skipped", f"the parent is perfect on all {len(scores)} examples")
         if batch is None:
@@ -266,18 +270,14 @@ class AdaptedWorkflow(GEPAWorkflow):
         )
         return bool(objects.acceptance.should_accept(proposal, objects.mirror.sync()))
 
-    async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
-        """Scores the child on the validation set, or on what the user's policy picks of it."""
-        state = self.objects.mirror.sync()
-        if self.objects.validation is None or state is None:
-            return await super().evaluate(item, ctx)
-        child = Artifact(item.payload.child or {})
-        twin, early = pareto(ctx.pool).contains(child), pareto(ctx.pool).unconfirmed(item.ticket)
-        if twin is not None and (early is None or early.id != twin):
-            return End("no-op", f"duplicate of candidate {twin}")
-        ids = self.objects.subsets.setdefault(item.ticket, self._subset(state))
-        outcomes = await ctx.evaluate(child, "val", ids, fresh=False)
-        return item.with_payload(scores={e: outcome.score for e, outcome in outcomes.items()})
+    def sweep_ids(self, item: Item[Step]) -> Sequence[str]:
+        """Returns the validation ids, or what the user's policy picks of them."""
+        state, objects = self.objects.mirror.sync(), self.objects
+        if objects.validation is None or state is None:
+            return self.setup.val_ids
+        if item.ticket not in objects.subsets:  # The stage may run twice.
+            objects.subsets[item.ticket] = self._subset(state)
+        return objects.subsets[item.ticket]
 
     def _subset(self, state: Any) -> tuple[str, ...]:
         val = self.objects.val

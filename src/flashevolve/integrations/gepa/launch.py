@@ -1,4 +1,4 @@
-"""Optimize: gepa's front door, on our engine.
+"""Launch: gepa's front door, on our engine.
 
 `optimize` takes what `gepa.optimize` 0.1.4 takes, in the same order and with the same defaults, and
 returns gepa's own `GEPAResult`. What it takes besides is keyword-only. `run` returns our result
@@ -20,6 +20,7 @@ from flashevolve.integrations.gepa.errors import AdapterFailed
 from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.models import CallableModel, model_of
 from flashevolve.integrations.gepa.port import Port, no_score
+from flashevolve.integrations.gepa.telling import Telling
 from flashevolve.integrations.gepa.watch import watch
 from flashevolve.integrations.gepa.workflow import Objects
 from flashevolve.launch import settings_from
@@ -98,19 +99,19 @@ def optimize(
 ) -> Any:
     """Evolves `seed_candidate` and returns a `GEPAResult`; `gepa.optimize` with many steps at once.
 
-    Args:
-        seed_candidate: and all others up to `reflection_strategy`, see `gepa.optimize`.
-        policy: what to do with stale steps: "reflective", "guarded" or "full". Without a model of
-            ours to ask, "reflective" is "full".
-        schedule: "async", or "sync" for one step at a time.
-        concurrency: requests in flight on one account, at most.
-        adapter_concurrency: calls of the adapter at once; None = one, or many if it is known to be
-            safe. Above one, examples are evaluated one by one, a rollout's minibatch in one call.
-        models: role -> name or `fe.Model`, for "task", "reflect" and "repair".
-        budget: `fe.Budget(usd=..., seconds=...)`; `max_metric_calls` is merged into it.
-        limits: as `[limits]` of a configuration, such as {"in_flight": 8}.
-        metered: whether all model calls of the adapter go through us.
-        settings: whatever else `flashevolve.optimize` takes, such as `{"speculation": {...}}`.
+    The arguments up to `reflection_strategy` are `gepa.optimize`'s. Besides:
+
+    - `policy`: what to do with stale steps: "reflective", "guarded" or "full". Without a model of
+      ours to ask, "reflective" is "full".
+    - `schedule`: "async", or "sync" for one step at a time.
+    - `concurrency`: requests in flight on one account, at most.
+    - `adapter_concurrency`: calls of the adapter at once; None = one, or many if it is known to be
+      safe. Above one, examples are evaluated one by one, a rollout's minibatch in one call.
+    - `models`: role -> name or `fe.Model`, for "task", "reflect" and "repair".
+    - `budget`: `fe.Budget(usd=..., seconds=...)`; `max_metric_calls` is merged into it.
+    - `limits`: as `[limits]` of a configuration, such as `{"in_flight": 8}`.
+    - `metered`: whether all model calls of the adapter go through us.
+    - `settings`: what else `flashevolve.optimize` takes, such as `{"speculation": {...}}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains.
@@ -159,16 +160,25 @@ def _run(given: Arguments) -> Finished:
     prepared = prepare(settings, splits=splits, run=port.run, score=no_score)
     found = Run(prepared)
     started.append(found)
-    watch(found, mirror, given)
+    stoppers = watch(found, mirror, given)
+    telling = Telling(found, mirror, objects, given)
+    error: BaseException | None = None
     try:
         result = found.result()
     except AdapterFailed as failed:
-        failed.original.add_note(f"{failed} The run is in {found.dir}")
-        raise failed.original from None
+        error = failed.original
+        error.add_note(f"{failed} The run is in {found.dir}")
+        raise error from None
+    except BaseException as failed:
+        error = failed
+        raise
     finally:
+        telling.close(error)
         port.close()
         if isinstance(adapter, ChatAdapter):
             adapter.close()
+    if stoppers.error is not None:
+        raise stoppers.error
     return Finished(gepa=_gepa_result(given, found, mirror), flashevolve=result)
 
 
@@ -287,13 +297,13 @@ def _in_flight(given: Arguments, n_calls: int) -> int:
     """Returns how many steps are worth having in flight: more would only grow stale in a queue."""
     if n_calls == 1 and hasattr(given.adapter, "batch_evaluate"):
         return min(given.concurrency, IN_FLIGHT_OF_A_BATCH)
-    return min(given.concurrency, max(IN_FLIGHT_AT_LEAST, n_calls))
+    return min(given.concurrency, max(IN_FLIGHT_AT_LEAST, 2 * n_calls))
 
 
 IN_FLIGHT_AT_LEAST = 4
-"""Some reflect while the adapter, one call at a time, evaluates another's."""
-IN_FLIGHT_OF_A_BATCH = 16
-"""What a `batch_evaluate` gets to spread over its own workers; gepa's 4 x 4."""
+"""Some reflect while the adapter, one call at a time, evaluates another's; hence the factor 2."""
+IN_FLIGHT_OF_A_BATCH = 32
+"""A call of `batch_evaluate` lasts as long as its slowest example; the more it gets, the better."""
 
 
 def _metered(given: Arguments) -> bool:
@@ -317,7 +327,8 @@ def _models(given: Arguments, n_calls: int) -> dict[str, Any]:
                 "function, which tells nobody what it costs, found one. Give the model by name, or "
                 "limit max_metric_calls"
             )
-        n = given.concurrency if type(lm).__module__ == "gepa.lm" else n_calls
+        # Who has `batch_complete`, as gepa's own LM, is made for several prompts at once.
+        n = given.concurrency if hasattr(lm, "batch_complete") else n_calls
         client = CallableModel(lm, name="reflection_lm", n_calls=n)
         models["reflect"] = Model("reflection_lm", client=client)
     if isinstance(given.models, Mapping):
@@ -348,9 +359,8 @@ def _algorithm(given: Arguments) -> Adapted:
         chosen["components"] = given.module_selector
     if "acceptance_criterion" not in own:
         chosen["acceptance"] = ACCEPTANCE[given.acceptance_criterion]
-    if given.frontier_type != "instance":
-        chosen["frontier"] = given.frontier_type
     return Adapted(
+        frontier=given.frontier_type,
         minibatch=_minibatch(given),
         merge=given.use_merge and len(given.seed_candidate) > 1,
         merge_max=given.max_merge_invocations,
