@@ -12,6 +12,7 @@ _SHAPES = "flashevolve.workloads.shapes"
 _HOTPOTQA = "flashevolve.workloads.hotpotqa"
 _HOVER = "flashevolve.workloads.hover"
 _AIME = "flashevolve.workloads.aime"
+_IFBENCH = "flashevolve.workloads.ifbench"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,18 @@ class Workload:
 
 def _instructions(score: str) -> Workload:
     return Workload(score=f"{_INSTRUCTIONS}:{score}", input="prompt", id="key")
+
+
+def _ifbench(score: str) -> Workload:
+    return Workload(
+        score=f"{_IFBENCH}:{score}",
+        run=f"{_IFBENCH}:run",
+        input="prompt",
+        id="key",
+        component="respond",
+        components=("respond", "revise"),
+        shows_input_only=True,
+    )
 
 
 def _hotpotqa(score: str) -> Workload:
@@ -83,6 +96,10 @@ WORKLOADS: Mapping[str, Workload] = {
         components=("solve",),
         shows_input_only=True,
     ),
+    "ifbench": _ifbench("score"),
+    "ifbench-loose": _ifbench("score_loose"),
+    "ifbench-whole": _ifbench("score_whole"),
+    "ifbench-whole-loose": _ifbench("score_whole_loose"),
     "hotpotqa": _hotpotqa("score"),
     "hotpotqa-f1": _hotpotqa("score_f1"),
     "hover": _hover("score", "second_query"),
