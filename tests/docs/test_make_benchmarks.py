@@ -53,9 +53,12 @@ def test_the_suite_of_real_clients_stands_beside_the_simulated_ones(tmp_path: Pa
 
 def keep_measured(folder: Path, name: str, seeds: int) -> None:
     """Keeps a row for each job of a suite of real clients, all of the same speed."""
-    figures: dict[str, float | None] = {"floor_s": 9.0, "share_of_floor": 0.9, "wall_s": 10.0, "metric_calls": 10.0,
-               "overshoot": 0.0, "val": 0.5, "endpoint_cpu_share": 0.1, "cpu_s": 1.0}  # fmt: skip
-    curves: dict[str, list[Any]] = {"ends": [float(i) for i in range(1, 11)], "bests": [[5, 0.5]]}
+    figures: dict[str, Any] = {
+        "floor_s": 9.0, "share_of_floor": 0.9, "wall_s": 10.0, "metric_calls": 10.0,
+        "overshoot": 0.0, "val": 0.5, "endpoint_cpu_share": 0.1, "cpu_s": 1.0,
+    }  # fmt: skip
+    ends = [float(i) for i in range(1, 11)]
+    curves: dict[str, list[Any]] = {"ends": ends, "bests": [[5, 0.5]]}
     for job in suite(name).jobs(Options(seeds=seeds)):
         row = replace(a_row(job.arm.name, job.seed, **figures), curves=curves)
         append_row(folder / f"{name}.jsonl", replace(row, key=job.key, group=job.group))
