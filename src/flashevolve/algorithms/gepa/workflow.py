@@ -19,7 +19,7 @@ that is skipped has moved the component pointer; order never depends on the hash
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -64,8 +64,8 @@ class GEPAWorkflow(Workflow[Step]):
                 stacklevel=3,
             )
             config = replace(config, merge=False)
-        self.config = config
-        self.setup = setup
+        self.config, self.setup = config, setup
+        self.sweep_ids: Callable[[Item[Step]], Sequence[str]] = lambda item: setup.val_ids
         merge = (MergeSource(config, self.payload),) if config.merge else ()
         self.sources = (SeedSource(setup, self.payload), *merge, *self.mutations())
         self.stages = (
@@ -173,10 +173,6 @@ class GEPAWorkflow(Workflow[Step]):
         is_seed, scores = not item.payload.parents, {e: o.score for e, o in outcomes.items()}
         named = objectives_of(outcomes, self.config.frontier, is_seed=is_seed)
         return item.with_payload(scores=scores, objectives=named)
-
-    def sweep_ids(self, item: Item[Step]) -> Sequence[str]:
-        """Returns the validation examples on which the child is scored."""
-        return self.setup.val_ids
 
     def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:
         """Inserts a child that so far beats the best candidate on the same examples."""
