@@ -44,6 +44,7 @@ def finished(tmp_path: Path, adapter: Any, **options: Any) -> Finished:
         "max_metric_calls": 200,
         "run_dir": str(tmp_path / "run"),
         "logger": Lines(),
+        "policy": "full",  # A function that adds an x judges no repair.
         **options,
     }
     if not hasattr(adapter, "propose_new_texts") and "custom_candidate_proposer" not in given:

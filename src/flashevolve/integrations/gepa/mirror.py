@@ -87,9 +87,9 @@ class Mirror:
         if self._track:
             known = self._outputs(candidate)
             outputs = {self._val.ids[e]: known[e] for e in candidate.scores if e in known}
-        objectives = {
-            self._val.ids[e]: dict(by_name) for e, by_name in candidate.objectives.items()
-        }
+        # Also of examples that have none: gepa takes a state without any for a mistake.
+        told = candidate.objectives if self._frontier_type == "instance" else candidate.scores
+        objectives = {self._val.ids[e]: dict(candidate.objectives.get(e, {})) for e in told}
         evaluation = ValsetEvaluation(
             outputs_by_val_id=outputs,
             scores_by_val_id=scores,
