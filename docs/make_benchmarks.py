@@ -31,13 +31,15 @@ INTRODUCTION = """\
 Made from the raw rows in [benchmarks/rows](../benchmarks/rows) by `python docs/make_benchmarks.py`;
 nothing here is typed. All figures are PREDICTIONS of the simulation, never measurements: times and
 tokens are those of a modelled backend ([Simulation](simulation.md)), and scores say what the
-mechanisms do in that stated world. They stand beside no published score.
+mechanisms do in that stated world. They stand beside no published score. The one exception is
+`gepa`: its times, CPU and memory are measured, of real clients over real HTTP, against an endpoint
+whose answers and latencies are simulated.
 
 Every section names its command. With `--quick` it ends in seconds and shows only that it works:
 `flashevolve bench staleness --quick --rows rows --figures figures --json report.json`. Rows that
 `--rows` holds already are not run again. The same command with `--model NAME --base-url URL`
 repeats each row on a real endpoint, in real time, as an ordinary run with a directory of its own;
-such rows are never put into one table with simulated ones.
+such rows are never put into one table with simulated ones (not so `scaling` and `gepa`).
 
 How to read them: arms are paired by seed (the same examples, the same seed of everything drawn).
 Values are interquartile means over seeds, with 95 % bootstrap intervals over seeds in brackets;
@@ -60,9 +62,10 @@ TARGETS = """\
 ## Targets of speed, of one default configuration
 
 All suites' targets, beside what the default configuration (arm `default`, and all of `scaling`)
-reached. *Ceiling*: how much faster the calls of the baseline, or for a share the arm's own, could
-have been served without any dependency, at the same C; for replicas, where one process is full. A
-verdict is about the value; its interval stands beside it."""
+reached; in `gepa`, what the arm `flashevolve, drop-in` did. *Ceiling*: how much faster the calls of
+the baseline, or for a share the arm's own, could have been served without any dependency, at the
+same C; for replicas, where one process is full. A verdict is about the value; its interval stands
+beside it."""
 FINDINGS = """\
 ## Findings
 

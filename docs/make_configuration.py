@@ -25,8 +25,8 @@ name, or a list of tables. From Python, `optimize` takes the same settings as ar
 
 Shortcuts on the command line: {shortcuts}.
 
-What a resumed run may change: `budget`, `limits`, `control`, `run`, the paths in `data` and
-`simulation` (their contents must be the same), and of a model `base_url`, `key_env`, `price`,
+What a resumed run may change: `budget`, `limits`, `control`, `run`, `gateway`, the paths in `data`
+and `simulation` (their contents must be the same), and of a model `base_url`, `key_env`, `price`,
 `extra_headers`, `timeout_s` and `max_output_tokens`.
 Anything else is refused, with the keys that differ.
 """

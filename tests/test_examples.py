@@ -27,7 +27,10 @@ def test_an_example_in_python_runs_and_does_not_get_worse(
     assert result.best_score >= result.seed_score
 
 
-@pytest.mark.parametrize(("name", "metric_calls"), [("instructions", 140), ("own_data", 30)])
+@pytest.mark.parametrize(
+    ("name", "metric_calls"),
+    [("instructions", 140), ("own_data", 30), ("hotpotqa", 70), ("hover", 70)],
+)
 def test_an_example_with_a_configuration_runs(name: str, metric_calls: int, tmp_path: Path) -> None:
     config = EXAMPLES / name / "run.toml"
     run_dir = tmp_path / "run"

@@ -28,7 +28,7 @@ def age(run_dir: Path) -> None:
         event = json.loads(text)
         for table, key in ADDED_LATER:
             event["config"].get(table, {}).pop(key, None)
-        for table in ("control", "speculation"):
+        for table in ("control", "speculation", "gateway"):
             assert event["config"].pop(table) == {}
         db.execute("update events set event = ? where seq = 1", (json.dumps(event),))
         db.commit()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from flashevolve.algorithms.gepa import GEPA
     from flashevolve.artifact import Artifact
     from flashevolve.config import Budget, Model, Price
+    from flashevolve.engine.current import current
     from flashevolve.errors import FlashEvolveError
     from flashevolve.launch import aoptimize, optimize, resume, start
     from flashevolve.outcome import Outcome, Usage
@@ -24,6 +25,7 @@ __all__ = [  # noqa: RUF022  # reading order
     "aoptimize",
     "start",
     "resume",
+    "current",
     "Run",
     "Result",
     "Budget",
@@ -43,6 +45,7 @@ _HOME = {
     "aoptimize": "launch",
     "start": "launch",
     "resume": "launch",
+    "current": "engine.current",
     "Run": "run",
     "Result": "result",
     "Budget": "config",

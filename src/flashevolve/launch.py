@@ -36,6 +36,7 @@ def settings_from(
     staleness: Mapping[str, Any] | None = None,
     control: Mapping[str, Any] | None = None,
     speculation: Mapping[str, Any] | None = None,
+    gateway: Mapping[str, Any] | None = None,
     input: str = "input",
     failure_score: float = 0.0,
     perfect_score: float = 1.0,
@@ -63,6 +64,7 @@ def settings_from(
         "staleness": dict(staleness or {}),
         "control": dict(control or {}),
         "speculation": dict(speculation or {}),
+        "gateway": dict(gateway or {}),
         "simulation": {} if world is None else {"world": str(Path(world).absolute())},
         "run": {} if run_dir is None else {"dir": str(Path(run_dir).absolute())},
     }
@@ -158,7 +160,7 @@ def optimize(
 
     Args:
         seed: component name -> text; where the evolution starts.
-        train: examples to learn from: a sequence of mappings, or a JSONL or CSV file.
+        train: examples to learn from: a sequence of mappings, or a JSONL, JSON or CSV file.
         val: examples that rank the candidates.
         test: examples on which seed and best are scored once, at the end.
         run: `run(artifact, example[, ctx]) -> output`, sync or async; None = one chat call with
@@ -177,9 +179,9 @@ def optimize(
         id_field: field of an example that names it.
         options: `input`, `failure_score`, `perfect_score`, `metered`; `replicas`, the times that
             each example of validation and test is run; `world`, a file with a simulated world of
-            your own; and the configuration's tables `limits`, `staleness`, `control` and
-            `speculation`, such as `{"threads": 8}`, `{"delta_max": 4}`, `{"mode": "fixed"}` and
-            `{"evaluate": 0.25}`.
+            your own; and the configuration's tables `limits`, `staleness`, `control`,
+            `speculation` and `gateway`, such as `{"threads": 8}`, `{"delta_max": 4}`,
+            `{"mode": "fixed"}`, `{"evaluate": 0.25}` and `{"port": 8123}`.
 
     Raises:
         FlashEvolveError: a mistake that one line explains; nothing was spent if it could be known.

@@ -108,6 +108,7 @@ class Prepared:
             repair_batch=settings.staleness.repair_batch,
             history=settings.staleness.history,
             gap_rule=settings.staleness.gap,
+            gateway_port=settings.gateway.port,
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
             retry=RetryPolicy(

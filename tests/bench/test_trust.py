@@ -44,6 +44,7 @@ def test_a_prediction_of_another_world_is_none(tmp_path: Path) -> None:
 def test_measured_rows_and_the_prediction_itself_need_none() -> None:
     assert checked(REPORT, [a_row("sync", 0, world="")], None).warnings == ()
     assert checked(replace(REPORT, suite="throughput"), [a_row("sync", 0)], None).warnings == ()
+    assert checked(replace(REPORT, real_time=True), [a_row("ours", 0)], None).warnings == ()
 
 
 def test_rows_of_several_sources_are_shown_with_a_warning(tmp_path: Path) -> None:

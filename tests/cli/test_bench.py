@@ -49,6 +49,7 @@ def test_the_help_names_every_suite(capsys: Capture) -> None:
         (["scaling", "--preset", "h101"], "found 'h101'."),
         (["throughput", "--preset", "h101"], "--preset: expected a simulated model among"),
         (["scaling", "--model", "m"], "--model: expected a suite that a real endpoint can answer"),
+        (["gepa", "--model", "m"], "whose runs need a stated latency. Leave --model out"),
     ],
 )
 def test_mistakes_are_one_line(arguments: list[str], told: str, capsys: Capture) -> None:

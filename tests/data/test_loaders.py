@@ -97,7 +97,9 @@ def test_a_directory_is_no_data(tmp_path: Path) -> None:
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"x\.parquet: expected a file that ends in \.jsonl or "):
+    with pytest.raises(
+        DataError, match=r"x\.parquet: expected a file that ends in \.jsonl, \.json o"
+    ):
         rows(tmp_path / "x.parquet")
 
 
@@ -114,6 +116,38 @@ def test_a_malformed_line_is_named(tmp_path: Path, content: bytes, message: str)
     (tmp_path / "x.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=message) as caught:
         rows(tmp_path / "x.jsonl")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_json_list_is_read_and_each_row_knows_its_place(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('[{"a": 1},\n {"a": "ü"}]', encoding="utf-8")
+    found = rows(tmp_path / "x.json")
+    assert [row.data for row in found] == [{"a": 1}, {"a": "ü"}]
+    assert [row.place for row in found] == [f"{tmp_path / 'x.json'}[{k}]" for k in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"a": 1}', r"x\.json: expected a JSON list of objects, found dict$"),
+        (b'[{"a": 1}, 2]', r"x\.json\[1\]: expected a JSON object, found int$"),
+        (
+            b'{"a": 1}\n{"a": 2}',
+            r"x\.json, line 2: .*Extra data\. If each line is an object, name ",
+        ),
+        (
+            b'[{"a":\n]',
+            r"x\.json, line 2: expected one JSON list of objects, found a mistake at co",
+        ),
+        (b'[{"a": NaN}]', r"x\.json: expected JSON, found NaN, which JSON does not have"),
+        (b"[]", r"x\.json: expected at least one example, found none$"),
+        (b'["\xff"]', r"x\.json: expected UTF-8 text, byte 2 is not$"),
+    ],
+)
+def test_a_malformed_json_list_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(DataError, match=message) as caught:
+        rows(tmp_path / "x.json")
     assert "\n" not in str(caught.value)
 
 

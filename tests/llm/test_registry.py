@@ -139,6 +139,32 @@ def test_simulated_models_of_a_run_get_the_same_shared_dict(
     assert all(given is shared for _, given in asked)
 
 
+def test_a_providers_own_api_is_asked_by_litellm_if_that_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("flashevolve.llm.registry.installed", lambda: True)
+    spec = Spec("anthropic/claude-sonnet-4.5")
+    assert endpoint(spec) == Endpoint(name=spec.name, base_url="", key_env=None)
+    assert account(spec) == "anthropic"
+    assert account(Spec("litellm/some/model", key_env="MINE")) == "some MINE"
+    assert price(spec) == lookup(spec.name) is not None
+    assert endpoint(Spec("anthropic/x", "http://gpu:8000/v1")).base_url == "http://gpu:8000/v1"
+    monkeypatch.setattr("flashevolve.llm.registry.installed", lambda: False)
+    with pytest.raises(ConfigError, match=r"Or install litellm.*pip install 'flashevolve\[litellm"):
+        account(spec)
+    with pytest.raises(ConfigError, match="Did you mean 'openai'"):
+        account(Spec("opnai/gpt-5"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_of_litellm_is_connected_and_its_missing_key_named() -> None:
+    with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY is not set"):
+        connect(Spec("anthropic/claude-sonnet-4.5"), {})
+    model = connect(Spec("anthropic/claude-sonnet-4.5", key_env="MINE"), {"MINE": KEY})
+    assert repr(model) == "LiteLLMModel('anthropic/claude-sonnet-4.5')"
+
+
 class Own:
     """A client that a user wrote."""
 

@@ -14,7 +14,7 @@ from flashevolve.llm.messages import Reply, Request, user
 from flashevolve.llm.model import StreamingModel
 from flashevolve.llm.stream import Assembly, Events
 from flashevolve.llm.wire import Unreadable, read_reply
-from tests.fakes.endpoint import SILENCE, Endpoint, Step, answer, rate_limited, status
+from tests.fakes.endpoint import SILENCE, Endpoint, Received, Step, answer, rate_limited, status
 
 CANARY = "sk-canary-0123456789abcdef"
 HELLO = Request(messages=(user("hello"),), timeout_s=20.0)
@@ -177,6 +177,24 @@ def test_a_chunk_is_relayed_before_the_endpoint_sends_the_next() -> None:
         await model.close()
         server.close()
         await server.wait_closed()
+
+    asyncio.run(run())
+
+
+def test_an_endpoint_that_cannot_tell_the_usage_of_streams_is_asked_without() -> None:
+    def picky(received: Received) -> Step:
+        if "stream_options" in received.body:
+            return status(422, "extra_forbidden: body.stream_options")
+        return streamed(*WHOLE[:4], b"[DONE]")
+
+    async def run() -> None:
+        async with Endpoint(picky) as endpoint:
+            model = HTTPModel("m", endpoint.base_url)
+            for _ in range(2):
+                reply = await model.stream(HELLO, lambda chunk: None)
+                assert (reply.text, reply.tokens_in) == ("Hello", None)
+            await model.close()
+            assert len(endpoint.received) == 3
 
     asyncio.run(run())
 

@@ -165,6 +165,24 @@ def test_a_stream_brings_the_same_answer_in_chunks() -> None:
     assert "usage" not in chunks[-1]
 
 
+def test_our_own_client_reads_a_stream_as_it_reads_a_whole_answer() -> None:
+    relayed: list[Any] = []
+
+    async def main(base_url: str) -> tuple[Reply, Reply]:
+        client = HTTPModel(PRESET, base_url, send_seed=True)
+        try:
+            whole = await client.complete(request("hi", seed=3))
+            return whole, await client.stream(request("hi", seed=3), relayed.append)
+        finally:
+            await client.close()
+
+    with served(echoing(TINY)) as base_url:
+        whole, streamed = asyncio.run(main(base_url))
+    assert streamed == whole
+    assert whole.world == TINY.hash
+    assert len(relayed) >= 3
+
+
 def test_many_clients_share_the_machine() -> None:
     async def main(base_url: str) -> list[Reply]:
         client = HTTPModel(PRESET, base_url)

@@ -7,9 +7,12 @@ import pytest
 from flashevolve.cli.main import invoke
 from flashevolve.config import dump, resolve
 from flashevolve.data.metrics import score_function
-from flashevolve.errors import DataError
+from flashevolve.errors import ConfigError, DataError
+from flashevolve.preflight import check_same_run
 from flashevolve.prepare import prepare
+from flashevolve.rundir import read_result
 from flashevolve.task import ChecksExamples
+from flashevolve.workloads import hotpotqa, hover
 from flashevolve.workloads.instructions import (
     score,
     score_loose,
@@ -25,12 +28,27 @@ SCORES = {
     "instructions-whole": score_whole,
     "instructions-whole-loose": score_whole_loose,
     "shape": coin,
+    "hotpotqa": hotpotqa.score,
+    "hotpotqa-f1": hotpotqa.score_f1,
+    "hover": hover.score,
+    "hover-recall": hover.score_recall,
+    "hover-label": hover.score_label,
 }
+SEEDS = {"hotpotqa": hotpotqa.SEED, "hotpotqa-f1": hotpotqa.SEED, "hover-label": hover.SEED_LABEL}
+SEEDS |= {"hover": hover.SEED, "hover-recall": hover.SEED}
 
 
 def row(key: int, name: str = "punctuation:no_comma", **values: Any) -> dict[str, Any]:
-    """One line of the public layout."""
+    """One line of all public layouts at once."""
     return {
+        "_id": str(key),
+        "uid": str(key),
+        "question": "Who?",
+        "claim": "It is.",
+        "answer": "She",
+        "label": "SUPPORTED",
+        "supporting_facts": [["A page", 0]],
+        "context": [["A page", ["It was she."]]],
         "key": key,
         "prompt": f"Write poem {key}.",
         "instruction_id_list": [name],
@@ -47,9 +65,13 @@ def tree(folder: Path, workload: str = "instructions", *more: dict[str, Any]) ->
         rows = [row(first), row(first + 1), *(more if split == "val" else ())]
         text = "".join(json.dumps(r) + "\n" for r in rows)
         (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
+    task = {"workload": workload}
+    if workload.startswith("hover"):
+        (folder / "corpus.jsonl").write_text('{"title": "A page", "text": "It is."}\n')
+        task["corpus"] = str(folder / "corpus.jsonl")
     return {
-        "artifact": {"system": "Answer."},
-        "task": {"workload": workload},
+        "artifact": dict(SEEDS.get(workload, {"system": "Answer."})),
+        "task": task,
         "data": {"train": str(folder / "train.jsonl"), "val": str(folder / "val.jsonl")},
         "model": {"name": "sim/h100-qwen3-8b"},
         "budget": {"metric_calls": 100},
@@ -63,7 +85,7 @@ def test_a_workload_scores_and_knows_how_its_examples_are_laid_out(
     plan = prepare(resolve(tree(tmp_path, name)))
     assert plan.task.score is SCORES[name]
     assert isinstance(plan.task.score, ChecksExamples)
-    assert plan.task.input == "prompt"
+    assert plan.task.input == WORKLOADS[name].input
     assert [e.id for e in plan.splits.train] == ["1000", "1001"]
 
 
@@ -115,3 +137,79 @@ def test_a_workload_s_score_takes_an_example_and_an_output(tmp_path: Path) -> No
     settings = resolve(tree(tmp_path, "instructions-loose"))
     scored: Any = score_function(settings.task)(row(1), "a, b\nc")
     assert scored == (1.0, "Its punctuation is fine.")
+
+
+@pytest.mark.parametrize(
+    ("artifact", "message"),
+    [
+        (
+            {**hotpotqa.SEED, "second_qery": "x"},
+            r"^artifact\.second_qery: expected a component that workload 'hotpotqa' reads, one of "
+            r"query, second_query, summarize, answer\. .*'second_query'\? Rename or remove it$",
+        ),
+        (
+            {"query": "x"},
+            r"^artifact: expected a component 'answer', which workload 'hotpotqa' run",
+        ),
+    ],
+)
+def test_a_component_that_the_program_would_ignore_or_lacks_is_refused(
+    artifact: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        prepare(resolve({**tree(tmp_path, "hotpotqa"), "artifact": artifact}))
+
+
+@pytest.mark.parametrize("task", [{"workload": "shape"}, {"metric": "exact"}])
+def test_a_corpus_that_nothing_searches_is_refused(task: dict[str, str], tmp_path: Path) -> None:
+    given = tree(tmp_path, "hover")
+    with pytest.raises(ConfigError, match=r"^task\.corpus: expected a workload that searches a "):
+        prepare(resolve({**given, "task": {**task, "corpus": given["task"]["corpus"]}}))
+
+
+def test_a_corpus_may_move_and_may_not_change(tmp_path: Path) -> None:
+    given = tree(tmp_path, "hover")
+    before = prepare(resolve(given)).start
+    moved = tmp_path / "moved.jsonl"
+    (tmp_path / "corpus.jsonl").rename(moved)
+    given["task"]["corpus"] = str(moved)
+    same = prepare(resolve(given)).start
+    check_same_run(tmp_path, before.config, same.config, before.data, same.data)
+    moved.write_text('{"title": "A page", "text": "It was."}')
+    other = prepare(resolve(given)).start
+    with pytest.raises(ConfigError, match=r"found another: contents of task\.corpus\. Set it back"):
+        check_same_run(tmp_path, before.config, other.config, before.data, other.data)
+
+
+def test_a_relative_corpus_starts_at_the_configuration_s_directory(tmp_path: Path) -> None:
+    settings = resolve({"task": {"workload": "hover", "corpus": "c.jsonl"}}, tmp_path)
+    assert settings.task.corpus == tmp_path / "c.jsonl"
+
+
+@pytest.mark.filterwarnings("always:1 of 28 supporting pages")
+def test_a_run_goes_on_with_its_corpus_elsewhere_and_tells_what_no_search_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = hover.write(tmp_path, n_train=4, n_val=4, n_test=2)
+    lines = paths["corpus"].read_text(encoding="utf-8").splitlines(keepends=True)
+    paths["corpus"].write_text("".join(lines[1:]), encoding="utf-8")
+    config = tmp_path / "run.toml"
+    config.write_text(
+        '[artifact]\nsecond_query = "Search."\n[task]\nworkload = "hover-recall"\n'
+        'corpus = "corpus.jsonl"\n[data]\ntrain = "train.json"\nval = "val.json"\n'
+        'test = "test.json"\n[model]\nname = "sim/h100-qwen3-8b"\n[budget]\nmetric_calls = 20\n',
+        encoding="utf-8",
+    )
+    assert invoke(["run", str(config), "--run-dir", "r"]) == 0
+    told = capsys.readouterr().err
+    assert "warning: 1 of 28 supporting pages are" in told
+    assert "not among the passages that are searched" in told
+    (tmp_path / "b").mkdir()
+    paths["corpus"].rename(tmp_path / "b" / "corpus.jsonl")
+    assert invoke(["resume", "r", "--budget", "40"]) == 2
+    assert "the corpus cannot be read" in capsys.readouterr().err
+    assert invoke(["resume", "r", "--budget", "40", "--task.corpus", "b/corpus.jsonl"]) == 0
+    result = read_result(tmp_path / "r")
+    assert result is not None
+    assert 20 < result["spent"]["metric_calls"] <= 40

@@ -18,14 +18,17 @@ def command(dotted: list[tuple[str, str]], /, run_dir: str, as_json: bool, **fla
 
     Budget, concurrency, endpoint and key may change; what decides the outcome may not.
     """
+    from flashevolve.cli.console import configure_logging
     from flashevolve.cli.drive import drive
     from flashevolve.config import merge
     from flashevolve.config.resolve import PATHS
     from flashevolve.launch import resume
 
+    configure_logging()  # before anything can warn
     changes = merge({}, collect(flags, dotted))
-    if isinstance(data := changes.get("data"), dict):
-        # What is typed here is meant from here, not from where the configuration was.
-        paths = {name: str(Path(data[name]).absolute()) for name in PATHS["data"] if name in data}
-        changes["data"] = data | paths
+    for table in ("data", "task"):
+        if isinstance(given := changes.get(table), dict):
+            # What is typed here is meant from here, not from where the configuration was.
+            typed = [name for name in PATHS[table] if name in given]
+            changes[table] = given | {name: str(Path(given[name]).absolute()) for name in typed}
     return drive(resume(Path(run_dir), changes), as_json=as_json)

@@ -26,11 +26,13 @@ def command(
             "expected a configuration: flashevolve run CONFIG.toml. To write an example: "
             "flashevolve init prompt DIR"
         )
+    from flashevolve.cli.console import configure_logging
     from flashevolve.cli.drive import drive
     from flashevolve.config import load, merge, resolve
     from flashevolve.prepare import prepare
     from flashevolve.run import Run
 
+    configure_logging()  # before anything can warn
     overrides = collect(flags, dotted)
     path = Path(config)
     tree = merge(load(path), overrides)

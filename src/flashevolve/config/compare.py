@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-FREE_TABLES = ("budget", "limits", "control", "run", "simulation")
+FREE_TABLES = ("budget", "limits", "control", "run", "simulation", "gateway")
 """Of the simulated world, the path: its content is compared by its own hash."""
 FREE_MODEL_KEYS = (
     "base_url",
@@ -38,6 +38,7 @@ ADDED_LATER: Mapping[tuple[str, ...], Any] = {
     ("speculation", "confirm"): "demote",
     ("speculation", "reorder"): "discriminative",
     ("speculation", "window"): 3,
+    ("gateway", "port"): 0,
     ("gepa", "parents"): 1,
     ("gepa", "proposals"): 1,
     ("gepa", "top_k"): 5,

@@ -235,13 +235,13 @@ class DataSettings(Table):
     """Where the examples are: three files, or one that is split."""
 
     train: Path | None = None
-    """JSONL or CSV file whose examples the algorithm learns from."""
+    """JSONL, JSON or CSV file whose examples the algorithm learns from."""
     val: Path | None = None
-    """JSONL or CSV file whose examples rank the candidates."""
+    """JSONL, JSON or CSV file whose examples rank the candidates."""
     test: Path | None = None
-    """JSONL or CSV file on which seed and best are scored once, at the end."""
+    """JSONL, JSON or CSV file on which seed and best are scored once, at the end."""
     path: Path | None = None
-    """One JSONL or CSV file to be split, instead of train, val and test."""
+    """One JSONL, JSON or CSV file to be split, instead of train, val and test."""
     split: Annotated[tuple[NonNegative, ...], Len(3, 3)] = (0.5, 0.25, 0.25)
     """Shares of train, val and test where `path` is split."""
     split_seed: Annotated[int, Strict()] = 0
@@ -366,6 +366,13 @@ class SpeculationSettings(Table):
     the end."""
 
 
+class GatewaySettings(Table):
+    """Where clients that user code brings along reach the run's models (`ctx.base_url`)."""
+
+    port: Annotated[int, Strict(), Ge(0), Le(65535)] = 0
+    """Port on this machine; 0 = any that is free."""
+
+
 class SimulationSettings(Table):
     """The world in which simulated models answer; real models know nothing of it."""
 
@@ -411,6 +418,7 @@ class Settings(Table):
     control: ControlSettings = Field(default_factory=ControlSettings)
     staleness: Staleness = Field(default_factory=Staleness)
     speculation: SpeculationSettings = Field(default_factory=SpeculationSettings)
+    gateway: GatewaySettings = Field(default_factory=GatewaySettings)
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     run: RunSettings = Field(default_factory=RunSettings)
 

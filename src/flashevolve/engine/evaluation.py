@@ -8,13 +8,13 @@ outcome; only what no score can express is raised.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
-from flashevolve.engine.ask import EmbedAsk
+from flashevolve.engine.ask import EmbedAsk, GuardedAsk
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.engine.log import EventLog
 from flashevolve.engine.outcomes import as_outcome, jsonable, mean_outcome, one_line
@@ -23,17 +23,14 @@ from flashevolve.engine.shared import Scores, SharedScores
 from flashevolve.engine.together import together
 from flashevolve.engine.usercode import Attempt, UserCode
 from flashevolve.errors import ConfigError, DataError, FlashEvolveError, TaskError
-from flashevolve.llm.embeddings import Embeddings, Inputs
-from flashevolve.llm.errors import Empty, LLMError, ModelBug, Refused, Truncated
-from flashevolve.llm.messages import Message, Reply, system, user
+from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
+from flashevolve.llm.messages import Message, system, user
 from flashevolve.outcome import Outcome, Scored
 from flashevolve.policies.stopping import FailureStreak
 from flashevolve.task import Example, Split, Task, place_of
 
 FreshKey = tuple[str, int, str, str, int]
 """Stage, visit, artifact hash, example id, replica."""
-
-Answer = TypeVar("Answer")
 
 PROBES = 3
 """Examples on which an agent may fail before we conclude that it is broken, not the artifact."""
@@ -268,7 +265,7 @@ class EvaluationService:
     async def _attempt(
         self, artifact: Artifact, example: Example, ask: EmbedAsk, attempt: Attempt
     ) -> Outcome:
-        guard = _Guarded(ask)
+        guard = GuardedAsk(ask)
         try:
             output = await self._run(artifact, example, guard, attempt)
         except (Refused, Truncated, Empty) as error:
@@ -291,7 +288,7 @@ class EvaluationService:
         return (await ask("task", default_messages(artifact, example, self.task.input))).text
 
     async def _score(
-        self, example: Example, output: Any, guard: "_Guarded", attempt: Attempt
+        self, example: Example, output: Any, guard: GuardedAsk, attempt: Attempt
     ) -> Outcome:
         try:
             scored = output
@@ -324,33 +321,6 @@ class EvaluationService:
 
     def _failed(self, message: str) -> Outcome:
         return Outcome(score=self.task.failure_score, error=one_line(message), feedback=message)
-
-
-class _Guarded:
-    """Remembers what user code must not swallow: an exhausted budget, a dead endpoint, a bug."""
-
-    def __init__(self, ask: EmbedAsk) -> None:
-        self._ask = ask
-        self._interrupted: Exception | None = None
-
-    async def __call__(self, role: str, messages: Sequence[Message], **parameters: Any) -> Reply:
-        return await self._noted(self._ask(role, messages, **parameters))
-
-    async def embed(self, role: str, inputs: Inputs, **parameters: Any) -> Embeddings:
-        return await self._noted(self._ask.embed(role, inputs, **parameters))
-
-    async def _noted(self, answer: Awaitable[Answer]) -> Answer:
-        try:
-            return await answer
-        except (Refused, Truncated, Empty):
-            raise
-        except (LLMError, BudgetExhausted, FlashEvolveError, ModelBug) as error:
-            self._interrupted = error
-            raise
-
-    def raise_if_interrupted(self) -> None:
-        if self._interrupted is not None:
-            raise self._interrupted
 
 
 _RECORDED = ("score", "output", "feedback", "trace", "error", "usage", "objectives")

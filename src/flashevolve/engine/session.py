@@ -32,6 +32,8 @@ from flashevolve.engine.workflow import Stage, Workflow
 from flashevolve.errors import RunStopped
 from flashevolve.llm.calls import CallService, Endpoint, Journal, Reuse, journal_of
 from flashevolve.llm.errors import Fatal, LLMError
+from flashevolve.llm.gateway.gateway import Gateway
+from flashevolve.llm.gateway.known import known_to
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.outcome import Usage
 from flashevolve.policies.budget import Resource
@@ -87,6 +89,8 @@ class Plan:
     """Looks up answers that another run has paid for."""
     score_latency_s: LatencyOf | None = None
     """What scoring takes in a simulated world; None = its real time."""
+    gateway_port: int = 0
+    """Where user code's own clients reach us; 0 = any port that is free."""
     changes: Mapping[str, Any]
     """Settings that differ from the recorded ones; told in `RunResumed`."""
 
@@ -128,11 +132,12 @@ class Session:
     async def run(self) -> str:
         """Runs and returns the reason for the end; raises what ended the run early."""
         log = self._log()
-        code = UserCode(self._plan.max_threads, self._plan.score_latency_s)
+        endpoints = self._plan.endpoints(_limit_reporter(log))
+        gateway = Gateway(known_to(endpoints, self._plan.workflow.roles), self._plan.gateway_port)
+        code = UserCode(self._plan.max_threads, self._plan.score_latency_s, gateway)
         funds = Funds(self.state.ledger)
         shared = SharedScores(log.durable, self._past)
         evaluation = EvaluationService(self._plan.task, code, log, self._plan.max_parallel, shared)
-        endpoints = self._plan.endpoints(_limit_reporter(log))
         plan, run_seed = self._plan, self._plan.options.rng_seed
         roles = plan.workflow.roles
         intake = _intake(plan, endpoints)
@@ -158,6 +163,7 @@ class Session:
             return reason
         finally:
             code.close()
+            await gateway.close()
             for endpoint in {id(e.model): e for es in endpoints.values() for e in es}.values():
                 await endpoint.model.close()
             # Last, since a full disk makes them fail.

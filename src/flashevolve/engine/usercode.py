@@ -7,17 +7,23 @@ made on the loop while the thread waits. In virtual time the loop itself hands t
 
 import asyncio
 import inspect
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
+from flashevolve.engine.current import being
 from flashevolve.engine.threads import DaemonThreads
 from flashevolve.errors import TaskError
 from flashevolve.llm.dicts import MessagesLike, as_messages
+from flashevolve.llm.gateway.door import Door
+from flashevolve.llm.gateway.gateway import Gateway
 from flashevolve.llm.messages import Message, Reply
+from flashevolve.llm.secrets import holds_secret
 from flashevolve.task import Split
 
 T = TypeVar("T")
@@ -53,24 +59,62 @@ LatencyOf = Callable[[str, int], float]
 """(example id, replica) -> seconds of virtual time."""
 
 
-class AsyncContext:
-    """What an async user function gets as `ctx`."""
+class _Context:
+    """What sync and async contexts share: the way in for clients that user code brings along."""
 
-    def __init__(self, ask: Ask, attempt: Attempt) -> None:
+    def __init__(self, ask: Ask, attempt: Attempt, door: Door | None) -> None:
         self.attempt = attempt
         self._ask = ask
+        self._door = door
+
+    @property
+    def base_url(self) -> str:
+        """Address of an OpenAI-compatible endpoint on this machine; roles are its models.
+
+        What is asked there goes through this run's limiter, budget and records.
+        """
+        return self._way_in().base_url
+
+    @property
+    def api_key(self) -> str:
+        """The key for `base_url`: works for this call of your function, and dies with it."""
+        return self._way_in().token
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment for a child process: `base_url` and `api_key`, and no key of ours."""
+        kept = {name: value for name, value in os.environ.items() if not holds_secret(name)}
+        named = {"OPENAI_BASE_URL": self.base_url, "OPENAI_API_BASE": self.base_url}
+        return {**kept, **named, "OPENAI_API_KEY": self.api_key}
+
+    def _way_in(self) -> Door:
+        if self._door is None:
+            raise TaskError("ctx.base_url: expected a run with a gateway, found none. Use ctx.chat")
+        return self._door
+
+
+class AsyncContext(_Context):
+    """What an async user function gets as `ctx`."""
+
+    def __init__(self, ask: Ask, attempt: Attempt, door: Door | None = None) -> None:
+        super().__init__(ask, attempt, door)
 
     async def chat(self, role: str, messages: MessagesLike, **parameters: Any) -> Reply:
         """Asks a model of `role`; `reply.text` is the answer."""
         return await self._ask(role, as_messages(messages), **parameters)
 
 
-class SyncContext:
+class SyncContext(_Context):
     """What a sync user function gets as `ctx`; its `chat` blocks the calling thread."""
 
-    def __init__(self, ask: Ask, attempt: Attempt, loop: asyncio.AbstractEventLoop) -> None:
-        self.attempt = attempt
-        self._ask = ask
+    def __init__(
+        self,
+        ask: Ask,
+        attempt: Attempt,
+        loop: asyncio.AbstractEventLoop,
+        door: Door | None = None,
+    ) -> None:
+        super().__init__(ask, attempt, door)
         self._loop = loop
         self._loop_thread = threading.get_ident()
         self._closed = False
@@ -99,6 +143,11 @@ class SyncContext:
             return future.result()
         finally:
             self._pending.discard(future)
+
+    def sit(self) -> None:
+        """Called in the thread that works for this context, before it does."""
+        if self._door is not None:
+            self._door.sit()
 
     def close(self) -> None:
         """Cancels what the thread waits for; it may ask for nothing more."""
@@ -171,9 +220,18 @@ class _Kind:
 class UserCode:
     """Calls user functions wherever they belong. Close it after use."""
 
-    def __init__(self, max_threads: int, score_latency_s: LatencyOf | None = None) -> None:
-        """`score_latency_s` is what scoring takes in a simulated world; None = its real time."""
+    def __init__(
+        self,
+        max_threads: int,
+        score_latency_s: LatencyOf | None = None,
+        gateway: Gateway | None = None,
+    ) -> None:
+        """`score_latency_s` is what scoring takes in a simulated world; None = its real time.
+
+        `gateway` is for clients that user code brings along; None = it may bring none.
+        """
         self._score_latency_s = score_latency_s
+        self._gateway = gateway
         self._kinds: dict[int, _Kind] = {}
         self._slots = asyncio.Semaphore(max_threads)
         self._threads = DaemonThreads(max_threads, "flashevolve-user")
@@ -200,33 +258,40 @@ class UserCode:
 
         Exceptions pass unchanged, except those that would end the event loop or hang it.
         """
+        door = None if self._gateway is None else self._gateway.door(ask)
         try:
-            if not kind.takes_context:
-                return await self._called(kind, first, second)
             if kind.is_async:
-                return await kind.function(first, second, AsyncContext(ask, attempt))
-            context = SyncContext(ask, attempt, asyncio.get_running_loop())
-            try:
-                return await self._called(kind, first, second, context)
-            finally:
-                # A thread outlives its cancelled evaluation; its requests must not.
-                context.close()
+                context = AsyncContext(ask, attempt, door)
+                handed = (context,) if kind.takes_context else ()
+                with being(context):
+                    return await kind.function(first, second, *handed)
+            if kind.is_light and not kind.takes_context and _is_short(second):
+                return kind.function(first, second)
+            return await self._threaded(
+                kind, first, second, SyncContext(ask, attempt, asyncio.get_running_loop(), door)
+            )
         except SystemExit as error:
             raise _exited(error) from error
+        finally:
+            if door is not None:
+                await door.close()
 
-    async def _called(self, kind: "_Kind", *arguments: Any) -> Any:
-        if kind.is_async:
-            return await kind.function(*arguments)
-        if kind.is_light and _is_short(arguments[1]):
-            return kind.function(*arguments)
-        async with self._slots:
-            loop = asyncio.get_running_loop()
-            # A loop in virtual time has threads of its own.
-            threads = None if hasattr(loop, "call_from_thread") else self._threads
-            result = await loop.run_in_executor(threads, partial(_contained, kind, *arguments))
-        if isinstance(result, Awaitable):
-            return await result
-        return result
+    async def _threaded(self, kind: "_Kind", first: Any, second: Any, context: SyncContext) -> Any:
+        handed = (context,) if kind.takes_context else ()
+        try:
+            with being(context):
+                async with self._slots:
+                    loop = asyncio.get_running_loop()
+                    # A loop in virtual time has threads of its own.
+                    threads = None if hasattr(loop, "call_from_thread") else self._threads
+                    call = partial(_contained, kind, context, first, second, *handed)
+                    # A thread of the pool knows nothing of who asks, unless it is told.
+                    inside = partial(copy_context().run, call)
+                    result = await loop.run_in_executor(threads, inside)
+                return await result if isinstance(result, Awaitable) else result
+        finally:
+            # A thread outlives its cancelled evaluation; its requests must not.
+            context.close()
 
     def _kind(self, function: Callable[..., Any], name: str) -> "_Kind":
         """Looks at a function once: inspecting a signature costs more than most metrics."""
@@ -243,8 +308,9 @@ def _is_short(output: Any) -> bool:
     return output is None or (isinstance(output, str) and len(output) <= INLINE_CHARS)
 
 
-def _contained(kind: _Kind, *arguments: Any) -> Any:
+def _contained(kind: _Kind, context: SyncContext, *arguments: Any) -> Any:
     """Calls a function in a thread; a future can hold whatever it raises."""
+    context.sit()
     try:
         return kind.function(*arguments)
     except StopIteration as error:

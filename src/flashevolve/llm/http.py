@@ -18,7 +18,7 @@ from flashevolve.llm.failures import Where, from_status
 from flashevolve.llm.hosts import is_local
 from flashevolve.llm.messages import Reply, Request
 from flashevolve.llm.model import Relay
-from flashevolve.llm.secrets import holds_secret, secrets_of
+from flashevolve.llm.secrets import MIN_SECRET_CHARS, holds_secret, secrets_of
 from flashevolve.llm.session import SessionLease
 from flashevolve.llm.stream import ErrorChunk, RelayFailed, StreamReader, without
 from flashevolve.llm.wire import (
@@ -42,8 +42,6 @@ Answer = TypeVar("Answer")
 CONNECT_TIMEOUT_S = 15.0
 """Name look-up, TCP and TLS together; a host that needs longer is down, and a retry costs nothing
 since nothing was sent."""
-MIN_SECRET_CHARS = 8
-"""Shorter "keys" (EMPTY, none, ollama) are placeholders; hiding them would garble answers."""
 
 
 class HTTPModel:
@@ -81,6 +79,7 @@ class HTTPModel:
         self._secrets = _secrets(api_key, extra_headers or {}, parts.query, self._extra_body)
         self._proxy = _proxy(parts)
         self._send_seed = send_seed
+        self._streams_usage = True
         self._tokens_field = max_tokens_field_name or max_tokens_field(name)
         self._session = session
         self._lease: SessionLease | None = None
@@ -103,6 +102,16 @@ class HTTPModel:
 
     async def stream(self, request: Request, relay: Relay) -> Reply:
         """Answers as `complete` does; `relay` gets each chunk as it arrives."""
+        try:
+            return await self._stream(request, relay)
+        except Fatal as error:
+            if not self._streams_usage or "stream_options" not in str(error):
+                raise
+        # Some endpoints know no such field; they may tell the usage all the same.
+        self._streams_usage = False
+        return await self._stream(request, relay)
+
+    async def _stream(self, request: Request, relay: Relay) -> Reply:
         reader = StreamReader(relay, self._secrets)
         blob = self._encoded(request, stream=True)
         failure: Exception | None = None
@@ -147,6 +156,7 @@ class HTTPModel:
             extra_body=self._extra_body,
             send_seed=self._send_seed,
             stream=stream,
+            stream_usage=self._streams_usage,
         )
 
     def _reply(self, status: int, headers: Mapping[str, str], body: bytes) -> Reply:

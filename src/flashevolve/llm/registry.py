@@ -2,10 +2,11 @@
 
 `openai/…`, `openrouter/…` and `ollama/…` name a well-known endpoint and its key's variable;
 `sim/<preset>` is the built-in simulation, `sim/<preset>/<shape>` the same with the load of a
-published workload. Whatever has a `base_url` is sent there under its name as
-written, slashes included (`Qwen/Qwen3-8B`). Keys are read here and nowhere else. A model that was
-given its own client from Python is asked through that: nothing is looked up for it, its account is
-the client's `account` if it has one, and its price is known only if it was configured.
+published workload; `anthropic/…` and its like are asked by litellm, if that is installed. Whatever
+has a `base_url` is sent there under its name as written, slashes included (`Qwen/Qwen3-8B`). Keys
+are read here and nowhere else. A model that was given its own client from Python is asked through
+that: nothing is looked up for it, its account is the client's `account` if it has one, and its
+price is known only if it was configured.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
 from flashevolve.errors import ConfigError, nearest
+from flashevolve.llm.litellm import installed, listed_price, litellm_name
 from flashevolve.llm.model import ChatModel
 from flashevolve.llm.prices import FREE, Price, lookup
 
@@ -100,6 +102,7 @@ class Endpoint:
 
     name: str
     base_url: str
+    """Empty for a model that litellm asks, which knows where."""
     key_env: str | None
 
     @property
@@ -115,15 +118,20 @@ def endpoint(model: ModelSpec) -> Endpoint:
         usual = [p.key_env for p in PROVIDERS.values() if host == _split(p.base_url)[0]]
         key_env = model.key_env or (usual[0] if usual else None)
         return Endpoint(name=model.name, base_url=model.base_url, key_env=key_env)
+    if (name := litellm_name(model.name)) is not None and installed():
+        return Endpoint(name=name, base_url="", key_env=model.key_env)
     prefix, slash, rest = model.name.partition("/")
     if not slash:
         prefix, rest = "openai", model.name
     provider = PROVIDERS.get(prefix)
     if provider is None or not rest:
         known = (*PROVIDERS, SIMULATED)
+        hint = nearest(prefix, known)
+        if name is not None:
+            hint = " Or install litellm, which knows it: pip install 'flashevolve[litellm]'"
         raise ConfigError(
             f"model {model.name!r} needs a base_url, or a name that starts with one of "
-            f"{', '.join(f'{p}/' for p in known)}.{nearest(prefix, known)}"
+            f"{', '.join(f'{p}/' for p in known)}.{hint}"
         )
     return Endpoint(
         name=rest, base_url=provider.base_url, key_env=model.key_env or provider.key_env
@@ -150,9 +158,20 @@ def connect(
         load_world = import_module("flashevolve.simulate.world").load_world
         shared = {} if shared is None else shared
         return cast(ChatModel, simulated.from_preset(preset, shared, world=load_world(world)))
+    at = endpoint(model)
+    if not at.base_url:
+        from flashevolve.llm.litellm import LiteLLMModel
+
+        return LiteLLMModel(
+            at.name,
+            environ,
+            key_env=at.key_env,
+            options=model.extra_body,
+            extra_headers=model.extra_headers,
+            send_seed=model.send_seed,
+        )
     from flashevolve.llm.http import HTTPModel
 
-    at = endpoint(model)
     return HTTPModel(
         at.name,
         at.base_url,
@@ -172,7 +191,7 @@ def account(model: ModelSpec) -> str:
         # Shapes of one preset share its machine or its account.
         return f"{SIMULATED}/{preset.partition('/')[0]}"
     at = endpoint(model)
-    host, port = _split(at.base_url)
+    host, port = _split(at.base_url) if at.base_url else (at.name.partition("/")[0], None)
     where = host if port is None else f"{host}:{port}"
     return f"{where} {at.key_env}" if at.key_env else where
 
@@ -193,6 +212,8 @@ def price(model: ModelSpec, *, local_is_free: bool = True) -> Price | None:
     if _preset(model):
         return FREE
     at = endpoint(model)
+    if not at.base_url:
+        return lookup(at.name) or listed_price(at.name)
     return lookup(at.name, host=at.host, local_is_free=local_is_free)
 
 

@@ -10,6 +10,9 @@ from typing import Any
 HIDDEN = "<hidden>"
 """Stands in what is recorded for a value that may be a key; every header's may be."""
 
+MIN_SECRET_CHARS = 8
+"""Shorter "keys" (EMPTY, none, ollama) are placeholders; hiding them would garble answers."""
+
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SECRET = re.compile(
     r"(^|[-_. ])(api|access|auth|client|id|private|refresh|secret|session|subscription)?"

@@ -71,7 +71,7 @@ def max_tokens_field(model_name: str) -> MaxTokensField:
     return "max_completion_tokens" if newer else "max_tokens"
 
 
-def encode(
+def request_body(
     model_name: str,
     request: Request,
     *,
@@ -79,12 +79,12 @@ def encode(
     extra_body: Mapping[str, Any],
     send_seed: bool,
     stream: bool = False,
-) -> bytes:
-    """Returns the JSON body for `request`; `extra_body` and then the request's own come last.
+    stream_usage: bool = True,
+) -> dict[str, Any]:
+    """Returns the body for `request`; `extra_body` and then the request's own come last.
 
-    A stream is always asked for its usage.
-
-    Raises `Fatal` if the request's `extra_body` sets a key in `RESERVED`.
+    A stream is asked for its usage, unless the endpoint is known to refuse that. Raises `Fatal` if
+    the request's `extra_body` sets a key in `RESERVED`.
     """
     body: dict[str, Any] = {
         "model": model_name,
@@ -110,7 +110,31 @@ def encode(
     body.update(request.extra_body)
     if stream:
         body["stream"] = True
-        body["stream_options"] = {**body.get("stream_options", {}), "include_usage": True}
+        if stream_usage:
+            body["stream_options"] = {**body.get("stream_options", {}), "include_usage": True}
+    return body
+
+
+def encode(
+    model_name: str,
+    request: Request,
+    *,
+    tokens_field: MaxTokensField,
+    extra_body: Mapping[str, Any],
+    send_seed: bool,
+    stream: bool = False,
+    stream_usage: bool = True,
+) -> bytes:
+    """Returns `request_body` as JSON."""
+    body = request_body(
+        model_name,
+        request,
+        tokens_field=tokens_field,
+        extra_body=extra_body,
+        send_seed=send_seed,
+        stream=stream,
+        stream_usage=stream_usage,
+    )
     # Half of a surrogate pair (from a reply cut inside an emoji) has no UTF-8 form.
     return json.dumps(body, ensure_ascii=False).encode(errors="replace")
 

@@ -33,6 +33,8 @@ from flashevolve.errors import TaskError
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+Port = Callable[[Coroutine[Any, Any, Any]], Any]
+
 SIGNAL_POLL_S = 0.2
 """Real seconds after which a Ctrl-C is noticed at the latest while a worker computes."""
 
@@ -101,6 +103,8 @@ class _Worker:
         self.resume.acquire()
         self.yielded.acquire()
         self._local = local
+        self._turn = threading.Lock()
+        """Held by whoever speaks to the loop for this thread: it, or who it waits for."""
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
 
@@ -116,12 +120,17 @@ class _Worker:
             except BaseException as error:
                 job.error = error
             del job
-            if self.dismissed:
-                return
-            self.yielded.release()
+            with self._turn:
+                if self.dismissed:
+                    return
+                self.yielded.release()
 
     def wait_for(self, coro: Coroutine[Any, Any, T]) -> T:
         """Parks this thread until the loop has run `coro`; returns or raises what it gave."""
+        with self._turn:
+            return self._waited_for(coro)
+
+    def _waited_for(self, coro: Coroutine[Any, Any, T]) -> T:
         job = self.job
         if self.dismissed or job is None:
             coro.close()
@@ -189,15 +198,28 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         Virtual time goes on meanwhile. Raises what `coro` raised; `CancelledError` if the call was
         cancelled or the loop closed; `TaskError` in any other thread.
         """
+        try:
+            port = self.port_of_thread()
+        except TaskError:
+            coro.close()
+            raise
+        result: T = port(coro)
+        return result
+
+    def port_of_thread(self) -> "Port":
+        """Returns what waits, for this thread of `run_in_executor`, for a coroutine of this loop.
+
+        Another thread that this one waits for may use it: a server that it sent a request to. They
+        are served one after the other. Raises `TaskError` in a thread that is none of the loop's.
+        """
         worker = getattr(self._local, "worker", None)
         if not isinstance(worker, _Worker):
-            coro.close()
             raise TaskError(
                 "in virtual time a model is called from the thread in which sync code was started, "
                 f"found thread {threading.current_thread().name!r}; make the function async, or "
                 "call the model outside threads of its own"
             )
-        return worker.wait_for(coro)
+        return worker.wait_for
 
     def close(self) -> None:
         """Closes the loop and ends its threads."""

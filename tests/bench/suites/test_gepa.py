@@ -18,7 +18,7 @@ def test_every_client_runs_at_every_spread_and_the_slow_ones_on_fewer_seeds() ->
     }
     by_arm = {job.arm.name: [j for j in jobs if j.arm.name == job.arm.name] for job in jobs}
     assert {job.seed for job in by_arm[OURS]} == {0, 1, 2}
-    assert {job.seed for job in by_arm["gepa 1 x 1"]} == {0}
+    assert [(job.seed, job.group) for job in by_arm["gepa 1 x 1"]] == [(0, "gepa, sigma 0.5")]
     assert all({"means_s", "sigma"} == job.cell.settings["endpoint"].keys() for job in jobs)
 
 

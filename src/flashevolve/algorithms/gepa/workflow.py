@@ -19,7 +19,7 @@ that is skipped has moved the component pointer; order never depends on the hash
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -64,8 +64,8 @@ class GEPAWorkflow(Workflow[Step]):
                 stacklevel=3,
             )
             config = replace(config, merge=False)
-        self.config = config
-        self.setup = setup
+        self.config, self.setup = config, setup
+        self.sweep_ids: Callable[[Item[Step]], Sequence[str]] = lambda item: setup.val_ids
         merge = (MergeSource(config, self.payload),) if config.merge else ()
         self.sources = (SeedSource(setup, self.payload), *merge, *self.mutations())
         self.stages = (
@@ -167,10 +167,6 @@ class GEPAWorkflow(Workflow[Step]):
             return end
         outcomes = await ctx.evaluate(child, "val", self.sweep_ids(item), fresh=False)
         return item.with_payload(**swept(outcomes, self.config, is_seed=not item.payload.parents))
-
-    def sweep_ids(self, item: Item[Step]) -> Sequence[str]:
-        """Returns the validation examples on which the child is scored."""
-        return self.setup.val_ids
 
     def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:
         """Inserts a child that so far beats the best candidate on the same examples."""

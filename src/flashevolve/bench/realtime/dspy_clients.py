@@ -23,6 +23,7 @@ def dspy_client(brief: Brief, data: Data) -> Callable[[], Evolved]:
     import dspy
     from gepa.strategies.proposal_sampling import PxNSampling
 
+    _warm(brief)
     single = brief.parents * brief.proposals == 1
     sampling = {} if single else {"sampling_strategy": PxNSampling(brief.parents, brief.proposals)}
     optimizer = dspy.GEPA(**_common(brief), gepa_kwargs=sampling)
@@ -33,6 +34,7 @@ def drop_in_dspy_client(brief: Brief, data: Data) -> Callable[[], Evolved]:
     """Returns the compilation by our optimizer of the same name and arguments."""
     from flashevolve.integrations.dspy import GEPA
 
+    _warm(brief)
     optimizer = GEPA(**_common(brief), concurrency=brief.slots, log_dir=str(brief.path / "run"))
     return lambda: _compiled(optimizer, brief, data)
 
@@ -41,6 +43,11 @@ def dspy_test_scores(brief: Brief, data: Data, program: Any) -> tuple[float, flo
     """Returns the means on test of the compiled program and of the one it began as."""
     found, seed = _on_test(brief, data, [program, _program()])
     return found, seed
+
+
+def _warm(brief: Brief) -> None:
+    """Asks once, outside of the slots: a first call imports, and looks for news of models."""
+    _lm(brief.urls["test"])("Hello.")
 
 
 def _common(brief: Brief) -> dict[str, Any]:

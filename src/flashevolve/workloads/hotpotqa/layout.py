@@ -4,7 +4,8 @@
      "supporting_facts": [["Title", 0], ...], "context": [["Title", ["Sentence.", ...]], ...]}
 
 The same as columns of columns, as the file is distributed as a table, is read as well:
-`{"title": [...], "sent_id": [...]}` and `{"title": [...], "sentences": [[...], ...]}`.
+`{"title": [...], "sent_id": [...]}` and `{"title": [...], "sentences": [[...], ...]}`. So are
+supporting facts as `[{"key": "Title", "value": 0}, ...]`, as HoVer is distributed as a table.
 """
 
 from collections.abc import Mapping
@@ -69,7 +70,13 @@ def _is_paragraph(pair: Any) -> bool:
 def _firsts(pairs: Any) -> Any:
     if not isinstance(pairs, list | tuple):
         return None
-    return [pair[0] if isinstance(pair, list | tuple) and pair else None for pair in pairs]
+    return [_first(pair) for pair in pairs]
+
+
+def _first(pair: Any) -> Any:
+    if isinstance(pair, Mapping):
+        return pair.get("key")
+    return pair[0] if isinstance(pair, list | tuple) and pair else None
 
 
 def _column(example: Mapping[str, Any], name: str, where: str) -> Any:

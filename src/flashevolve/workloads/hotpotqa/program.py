@@ -14,7 +14,7 @@ from flashevolve.task import RunFunction
 from flashevolve.workloads.hotpotqa.layout import CONTEXT, context, question, supporting
 from flashevolve.workloads.retrieval.hops import Asking, Walker, ask
 from flashevolve.workloads.retrieval.index import index_of
-from flashevolve.workloads.retrieval.passages import Passage, read_corpus, union
+from flashevolve.workloads.retrieval.passages import Passage, key_of, read_corpus, union
 
 ANSWER = "answer"
 SEED: Mapping[str, str] = {
@@ -28,8 +28,8 @@ SEED: Mapping[str, str] = {
 def program(examples: Iterable[Mapping[str, Any]], corpus: str | Path | None = None) -> RunFunction:
     """Returns `run(artifact, example, ctx)`, over a corpus file or the examples' own passages.
 
-    Its output is `{"hops": [{"query", "titles"}, ...], "notes", "answer"}`. Raises `DataError` for
-    an unreadable corpus and `ConfigError` if the package for retrieval is missing.
+    Its output is `{"hops": [{"step", "query", "titles"}, ...], "notes", "answer"}`. Raises
+    `DataError` for an unreadable corpus and `ConfigError` if the package for retrieval is missing.
     """
     examples = list(examples)
     passages = read_corpus(Path(corpus)) if corpus is not None else _own(examples)
@@ -48,7 +48,8 @@ def program(examples: Iterable[Mapping[str, Any]], corpus: str | Path | None = N
 
 def warn_of_missing(titles: set[str], passages: Iterable[Passage]) -> None:
     """Says how many supporting pages no search can find."""
-    missing = sorted(titles - {passage.title for passage in passages})
+    known = {key_of(passage.title) for passage in passages}
+    missing = sorted(title for title in titles if key_of(title) not in known)
     if missing:
         warnings.warn(
             f"{len(missing)} of {len(titles)} supporting pages are not among the passages that are "

@@ -34,8 +34,9 @@ SEED_LABEL: Mapping[str, str] = {
 def program(examples: Iterable[Mapping[str, Any]], corpus: str | Path | None = None) -> RunFunction:
     """Returns `run(artifact, example, ctx)`, over a corpus file.
 
-    Its output is `{"hops": [{"query", "titles"}, ...], "notes", "label"}`. Raises `DataError` for
-    an unreadable corpus and `ConfigError` without one, or if the package for retrieval is missing.
+    Its output is `{"hops": [{"step", "query", "titles"}, ...], "notes", "label"}`. Raises
+    `DataError` for an unreadable corpus and `ConfigError` without one, or if the package for
+    retrieval is missing.
     """
     if corpus is None:
         raise ConfigError(

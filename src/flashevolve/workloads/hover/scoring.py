@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from flashevolve.outcome import as_text
 from flashevolve.workloads.hover.layout import LABELS, claim, label, supporting
-from flashevolve.workloads.retrieval.hops import search_feedback, shown, titles_of
+from flashevolve.workloads.retrieval.hops import found_of, search_feedback, shown
 
 _MARKED = re.compile(r"^\W*(?:label|verdict|answer)\W*:(?P<said>.*\w.*)$", re.I | re.MULTILINE)
 
@@ -41,9 +41,9 @@ class Scoring:
         if self.by == "label":
             score, verdict = _labelled(example, output)
             return score, f"{verdict} {searches}"
-        found = set(titles_of(output))
-        n_found = sum(title in found for title in gold)
-        return n_found / len(gold) if self.by == "share" else float(n_found == len(gold)), searches
+        n_found = len(found_of(gold, output))
+        score = n_found / len(gold) if self.by == "share" else float(n_found == len(gold))
+        return score, searches
 
     def check_examples(self, examples: Iterable[Mapping[str, Any]]) -> None:
         """Raises `DataError` for the first example that could not be run or scored."""

@@ -6,12 +6,12 @@ later one the program ends there, without `summarize` the passages themselves ar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from flashevolve.llm.messages import Reply, system, user
 from flashevolve.workloads.retrieval.index import Index
-from flashevolve.workloads.retrieval.passages import Passage
+from flashevolve.workloads.retrieval.passages import Passage, key_of
 
 N_PASSAGES = 7
 """Passages that each search returns, as in the programs that GEPA was published with."""
@@ -32,6 +32,8 @@ class Asking(Protocol):
 class Hop:
     """One search."""
 
+    step: str
+    """The component that asked for it; empty where the query is the question itself."""
     query: str
     passages: tuple[Passage, ...]
 
@@ -60,8 +62,10 @@ class Walk:
         return _listed(list(passages))
 
     def output(self) -> dict[str, Any]:
-        """Returns the walk as JSON values: each query with the titles that it found, and notes."""
-        hops = [{"query": shown(hop.query), "titles": hop.titles} for hop in self.hops]
+        """Returns the walk as JSON values: each query with its step and its titles, and notes."""
+        hops = [
+            {"step": hop.step, "query": shown(hop.query), "titles": hop.titles} for hop in self.hops
+        ]
         return {"hops": hops, **({"notes": self.notes} if self.notes else {})}
 
 
@@ -83,15 +87,14 @@ class Walker:
         walk = Walk(f"{self.heading}: {question}", (), "")
         hops = self._hops(artifact)
         for place, component in enumerate(hops):
-            query = question
+            step, query = "", question
             if component in artifact:
-                query = await self._query(artifact[component], walk, ctx)
+                step, query = component, await self._query(artifact[component], walk, ctx)
             found = tuple(await self.index.find(query, self.n_passages))
-            walk = Walk(walk.asked, (*walk.hops, Hop(query, found)), walk.notes)
+            walk = replace(walk, hops=(*walk.hops, Hop(step, query, found)))
             is_last = place + 1 == len(hops)
             if SUMMARIZE in artifact and (self.summarize_last or not is_last):
-                notes = await self._notes(artifact[SUMMARIZE], walk, ctx)
-                walk = Walk(walk.asked, walk.hops, notes)
+                walk = replace(walk, notes=await self._notes(artifact[SUMMARIZE], walk, ctx))
         return walk
 
     def _hops(self, artifact: Mapping[str, str]) -> Sequence[str]:
@@ -132,14 +135,20 @@ def titles_of(output: Any) -> list[str]:
     if not isinstance(hops, Sequence) or isinstance(hops, str):
         return []
     found = (hop.get("titles") for hop in hops if isinstance(hop, Mapping))
-    return list(dict.fromkeys(title for titles in found for title in titles or ()))
+    every = (str(title) for titles in found for title in titles or ())
+    return list(dict.fromkeys(every))
+
+
+def found_of(gold: Sequence[str], output: Any) -> list[str]:
+    """Returns those of some titles that the searches behind an output found."""
+    found = {key_of(title) for title in titles_of(output)}
+    return [title for title in gold if key_of(title) in found]
 
 
 def search_feedback(gold: Sequence[str], output: Any) -> str:
     """Returns one or two sentences: which supporting pages the searches found, and which not."""
-    found = set(titles_of(output))
-    missing = [title for title in gold if title not in found]
-    got = [title for title in gold if title in found]
+    got = found_of(gold, output)
+    missing = [title for title in gold if title not in got]
     if not missing:
         return f"The searches found all {len(gold)} supporting pages: {quoted(got)}."
     start = f"The searches found {len(got)} of {len(gold)} supporting pages"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from flashevolve.errors import ConfigError
+from flashevolve.errors import ConfigError, DataError
 from flashevolve.workloads.retrieval.passages import Passage
 
 INLINE_PASSAGES = 20_000
@@ -22,13 +22,19 @@ class Index:
     """BM25 over passages. Safe to use from several threads."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
-        """Raises `ConfigError` if the package is missing."""
+        """Raises `ConfigError` if the package is missing, `DataError` if there are no words."""
         bm25s = _package()
         self._tokenize = bm25s.tokenize
         self.passages = tuple(passages)
         self._bm25 = bm25s.BM25(backend="numpy")
         texts = [f"{passage.title} {passage.text}" for passage in self.passages]
-        self._bm25.index(self._tokens(texts), show_progress=False)
+        tokens = self._tokens(texts)
+        if not tokens.vocab:
+            raise DataError(
+                f"expected passages with words that can be searched for, found none in "
+                f"{len(texts)} passages. Look at the corpus"
+            )
+        self._bm25.index(tokens, show_progress=False)
 
     def search(self, query: str, k: int) -> list[Passage]:
         """Returns at most `k` passages, the best first."""

@@ -6,6 +6,7 @@ supporting pages; two passages may have the same title.
 """
 
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,14 @@ class Passage:
 
     def __str__(self) -> str:
         return f"{self.title}: {self.text}"
+
+
+def key_of(title: str) -> str:
+    """Returns a title as it is compared, since dumps of Wikipedia differ.
+
+    They do in case and in how they compose letters with accents.
+    """
+    return " ".join(unicodedata.normalize("NFC", title).casefold().split())
 
 
 def joined(sentences: Iterable[str]) -> str:

@@ -1,0 +1,223 @@
+"""Workflow: GEPA's, with DSPy's own reflection on the traces of a program.
+
+    rollout   runs the parent, then turns its traces into gepa's reflective dataset
+    propose   has the program's proposer write new instructions from that
+
+The rest is GEPA's. What the dataset holds besides JSON (images, histories) lives in memory from one
+stage to the next; after a kill between them, its JSON form stands in.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked
+
+from flashevolve.algorithms.gepa.sources import Step
+from flashevolve.engine.item import End, Item
+from flashevolve.engine.threads import DaemonThreads
+from flashevolve.engine.usercode import Ask, Attempt, SyncContext
+from flashevolve.engine.workflow import Setup, StageContext
+from flashevolve.errors import ConfigError
+from flashevolve.integrations.dspy.program import Program
+from flashevolve.integrations.gepa.config import Adapted
+from flashevolve.integrations.gepa.errors import OURS
+from flashevolve.integrations.gepa.workflow import AdaptedStep, AdaptedWorkflow, Objects
+from flashevolve.llm.errors import Empty, Refused, Truncated
+from flashevolve.outcome import Outcome
+from flashevolve.task import Example
+
+
+@checked(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
+class DspyGEPA(Adapted):
+    """GEPA with a program of DSPy. Made by `GEPA.compile`, which adds the objects."""
+
+    def workflow(self, setup: Setup) -> "DspyWorkflow":
+        """Returns the workflow for one run. Raises `ConfigError` without the user's objects."""
+        objects = getattr(self, "_objects", None)
+        if objects is None:
+            raise ConfigError(
+                "this run was started by flashevolve.integrations.dspy with a program that its "
+                "directory does not hold; call compile again with the same arguments and log_dir"
+            )
+        return DspyWorkflow(self, setup, objects)
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """What the workflow needs besides gepa's objects."""
+
+    program: Program
+    threads: DaemonThreads
+    whole: bool
+    """Whether the proposer is the user's, who may rewrite components together: one call for all."""
+
+    def take(self, ticket: int, ids: Sequence[str]) -> None:
+        """Returns no batch: traces of a screen are not kept."""
+
+
+class DspyWorkflow(AdaptedWorkflow):
+    """GEPA's workflow over a program of DSPy."""
+
+    def __init__(self, config: DspyGEPA, setup: Setup, objects: Objects) -> None:
+        super().__init__(config, setup, objects)
+        # Where an adapter of gepa's would have its port.
+        self._bridge = cast(Bridge, objects.port)
+
+    def noted(self, examples: Sequence[Example], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+        """Notes nothing: `rollout` makes the dataset of the traces."""
+        return {}
+
+    async def rollout(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
+        """Runs the parent on the examples, then makes the reflective dataset of the traces."""
+        program = self._bridge.program
+        try:
+            rolled = await super(AdaptedWorkflow, self).rollout(item, ctx)
+            if isinstance(rolled, End):
+                return rolled
+            step = rolled.payload
+            parent = ctx.pool.candidates[step.parents[0]].artifact
+            known = program.known(item.ticket, step.examples)
+            lost = [e for e in step.examples if e not in known]
+            for example_id in lost:
+                await self._again(item, ctx, parent, example_id)
+            components = step.components
+            if not components:
+                batch = program.batch(item.ticket, step.examples)
+                components = self._components(step, ctx, batch)
+            rng = ctx.rng("reflective")
+            dataset = await self._in_thread(
+                item, ctx, "rollout", "dataset",
+                lambda inner: program.reflective(
+                    inner, parent, step.examples, components, rng
+                ),
+            )  # fmt: skip
+        finally:
+            program.forget(item.ticket)
+        if not dataset:
+            return End("skipped", "no trace that a component could be improved by")
+        self.objects.datasets[item.ticket] = dataset
+        if self.objects.built is not None:
+            self.objects.built(item.ticket, step.parents[0], components, dataset)
+        return rolled.with_payload(components=components, dataset=_json(dataset))
+
+    async def propose(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
+        """Has the proposer write the chosen components anew."""
+        step = item.payload
+        assert isinstance(step, AdaptedStep)
+        parent = ctx.pool.candidates[step.parents[0]].artifact
+        dataset = self.objects.datasets.pop(item.ticket, None) or dict(step.dataset)
+        names = [name for name in step.components if name in dataset]
+        groups = {"all": names} if self._bridge.whole else {name: [name] for name in names}
+
+        async def rewrite(key: str, inner: StageContext) -> dict[str, str]:
+            chosen = {name: dataset[name] for name in groups[key]}
+            propose = self._bridge.program.propose
+            found: dict[str, str] = await self._in_thread(
+                item, inner, "propose", key,
+                lambda asking: propose(asking, parent, chosen, groups[key]),
+            )  # fmt: skip
+            return found
+
+        try:
+            written = await ctx.map(rewrite, groups)
+        except OURS:
+            raise
+        except Exception as error:
+            # The boundary to the user's proposer, and to replies that DSPy could not read.
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            return End("skipped", f"no new text from the proposer: {said}", useless=True)
+        texts = {name: text for found in written.values() for name, text in found.items()}
+        if not texts or not all(isinstance(t, str) and t.strip() for t in texts.values()):
+            return End("skipped", "no new text from the proposer: it is empty", useless=True)
+        if self.objects.proposed is not None:
+            self.objects.proposed(item.ticket, texts)
+        # A duplicate of a candidate is found by the screen.
+        return item.with_payload(child=parent.replace(texts).to_json(), dataset={})
+
+    async def _again(
+        self, item: Item[Step], ctx: StageContext, artifact: Any, example_id: str
+    ) -> None:
+        """Runs a rollout whose outcome is recorded and whose trace is lost; nothing is charged."""
+        example, program = ctx.example(example_id), self._bridge.program
+        # As the evaluation named its calls, so that the journal answers them.
+        map_key = f"{artifact.hash[:12]}/train/{example_id}/{item.ticket}"
+        sample = (artifact.hash, "train", example_id, item.ticket)
+
+        def run(inner: SyncContext) -> None:
+            with suppress(Exception):  # It is noted as a rollout that taught nothing.
+                program.score(example, program.run(artifact, example, inner), inner)
+
+        await self._in_thread(item, ctx, "rollout", map_key, run, sample=sample)
+
+    async def _in_thread(
+        self,
+        item: Item[Step],
+        ctx: StageContext,
+        stage: str,
+        map_key: str,
+        function: Callable[[SyncContext], Any],
+        *,
+        sample: tuple[object, ...] | None = None,
+    ) -> Any:
+        """Calls a function of the user's in a thread; its calls are the item's."""
+        # The engine's own context; `StageContext` promises no calls with parameters.
+        bound: Any = ctx
+        sample = sample or (item.ticket, stage, map_key)
+        guarded = _Guarded(bound._ask(map_key, sample))
+        visit = bound._visit
+        attempt = Attempt(
+            ticket=item.ticket, stage=stage, visit=visit.visit, artifact="", split="train",
+            example="", replica=item.ticket, fresh=True,
+        )  # fmt: skip
+        loop = asyncio.get_running_loop()
+        asking = SyncContext(guarded, attempt, loop)
+        # A loop in virtual time has threads of its own.
+        threads = None if hasattr(loop, "call_from_thread") else self._bridge.threads
+        try:
+            result = await loop.run_in_executor(threads, partial(_contained, function, asking))
+        except (Exception, asyncio.CancelledError):
+            guarded.raise_if_interrupted()
+            raise
+        finally:
+            asking.close()
+        guarded.raise_if_interrupted()
+        return result
+
+
+class _Guarded:
+    """Remembers what a user's code must not swallow: an exhausted budget, a dead endpoint."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._interrupted: BaseException | None = None
+
+    async def __call__(self, role: str, messages: Any, **parameters: Any) -> Any:
+        try:
+            return await self._ask(role, messages, **parameters)
+        except (Refused, Truncated, Empty):
+            raise
+        except Exception as error:
+            self._interrupted = error
+            raise
+
+    def raise_if_interrupted(self) -> None:
+        if self._interrupted is not None:
+            raise self._interrupted
+
+
+def _contained(function: Callable[[SyncContext], Any], asking: SyncContext) -> Any:
+    try:
+        return function(asking)
+    except (StopIteration, SystemExit) as error:
+        # A future refuses the one, and the other would end the loop.
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _json(dataset: Mapping[str, Any]) -> Any:
+    return json.loads(json.dumps(dataset, default=str))
