@@ -40,7 +40,9 @@ def replying(received: Received) -> Step:
         "next_tool_args": {} if "observation_0" in said else {"query": "colour"},
     }
     fields = {name: values.get(name, f"some {name} {digest[:4]}") for name in names}
-    if not names:
+    if "verdict" in system:
+        text = json.dumps({"verdict": "accept", "reason": "nothing that it says was changed"})
+    elif not names:
         text = f"plain {digest[:6]}"
     elif "Outputs will be a JSON object" in system:
         text = json.dumps(fields)

@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -390,3 +391,82 @@ def test_a_proposer_of_ones_own_writes_all_components_in_one_call(
     assert {tuple(names) for names in asked} == {("answer.predict", "first", "second")}
     assert fakes.LESSON in best.answer.predict.signature.instructions
     assert optimizer.result.usage_by_role["reflect"].calls == len(asked)
+
+
+def test_a_compile_that_is_cut_goes_on_without_asking_again(tmp_path: Path) -> None:
+    current: list[GEPA] = []
+
+    def script(received: Received) -> Step:
+        if len(serving.received) in (40, 70) and current[-1].run is not None:
+            for _ in range(2):  # The second cancels what is under way.
+                current[-1].run.stop()
+        return fakes.replying(received)
+
+    def go_on(endpoint: Endpoint) -> GEPA:
+        current.append(
+            GEPA(
+                metric=metric, max_metric_calls=90, num_threads=8, log_dir=str(tmp_path / "run"),
+                reflection_lm=fakes.lm(endpoint, "reflect-1"),
+            )
+        )  # fmt: skip
+        with dspy.context(lm=fakes.lm(endpoint)):
+            current[-1].compile(fakes.MultiHop(), trainset=TRAIN, valset=VAL)
+        return current[-1]
+
+    serving = Endpoint(script)
+    with serving:
+        results = [go_on(serving).result for _ in range(3)]
+        assert [r.reason for r in results if r] == ["stop", "stop", "metric_calls"]
+        records = list(read_records(tmp_path / "run"))
+    settled = [r.event for r in records if isinstance(r.event, ev.CallSettled)]
+    answered = [e for e in settled if e.status == "ok"]
+    asked = {r.event.call: r.event for r in records if isinstance(r.event, ev.CallReserved)}
+    # What was answered was asked once, however often the process began.
+    keys = [
+        (a.ticket, a.stage, a.visit, a.map_key, a.name, a.request_hash, a.occurrence)
+        for a in (asked[e.call] for e in answered)
+    ]
+    assert len(set(keys)) == len(keys) > 70
+    counts = open_run(tmp_path / "run").state.conservation()
+    assert counts["in_flight"] == 0
+
+
+def test_a_rollout_whose_traces_a_kill_has_lost_is_reflected_on_as_a_whole(tmp_path: Path) -> None:
+    compiling: list[GEPA] = []
+
+    def stop() -> None:
+        run = compiling[-1].run
+        assert run is not None
+        for _ in range(2):  # The second cancels what is under way.
+            run.stop()
+
+    def script(received: Received) -> Step:
+        step = fakes.replying(received)
+        n = len(serving.received)
+        if len(compiling) == 1 and n in (6, 7):
+            # One example of the first rollout is recorded; the others are cut.
+            if n == 7:
+                threading.Timer(0.3, stop).start()
+            return replace(step, latency_s=30.0)
+        return step
+
+    serving = Endpoint(script)
+    with serving:
+        for _ in range(2):
+            compiling.append(
+                GEPA(
+                    metric=metric, max_metric_calls=20, num_threads=8, schedule="sync",
+                    log_dir=str(tmp_path / "run"), reflection_lm=fakes.lm(serving, "reflect-1"),
+                )
+            )  # fmt: skip
+            with dspy.context(lm=fakes.lm(serving)):
+                compiling[-1].compile(
+                    dspy.Predict("question -> answer"), trainset=TRAIN, valset=VAL
+                )
+    first, cut = serving.bodies[4], serving.bodies[5:7]
+    assert serving.bodies.count(first) == 1
+    assert [serving.bodies.count(body) for body in cut] == [2, 2]
+    reflected = next(b for b in serving.bodies if b["model"] == "reflect-1")
+    for body in (first, *cut):
+        (question,) = re.findall(r"question \d", body["messages"][1]["content"])
+        assert question in str(reflected["messages"])

@@ -570,3 +570,19 @@ def test_optimize_works_inside_a_running_loop(tmp_path: Path) -> None:
         return int(finished(tmp_path, Levels()).gepa.num_candidates)
 
     assert asyncio.run(main()) > 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"speculation": {"rollout": 0.5, "evaluate": 0.5}}, {"replicas": 2}],
+    ids=["speculation", "replicas"],
+)
+def test_what_else_a_run_can_do_works_through_an_adapter(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
+    adapter = Levels()
+    found = finished(
+        tmp_path, adapter, settings=settings, adapter_concurrency=2, max_metric_calls=400
+    )
+    assert found.gepa.best_candidate["p"].count("x") >= 2
+    assert found.gepa.total_metric_calls == adapter.n_examples

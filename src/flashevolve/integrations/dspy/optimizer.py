@@ -92,6 +92,8 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         self.budget = budget
         self.models = dict(models or {})
         self.world = world
+        self.run: Run | None = None
+        """The run of the last `compile`, to watch and stop from another thread."""
         self.result: Result | None = None
         """What the last `compile` came to, in our words."""
         for name in UNCONNECTED:
@@ -142,7 +144,7 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
                 examples,
                 keep_outputs=self.track_best_outputs,
             )
-            run = self._run(seed, program, roles, threads, train, val)
+            self.run = run = self._run(seed, program, roles, threads, train, val)
             self.result = result = run.result()
         finally:
             threads.shutdown(wait=False)
