@@ -30,8 +30,8 @@ from flashevolve.integrations.dspy.roles import Roles
 from flashevolve.integrations.dspy.workflow import Bridge, DspyGEPA
 from flashevolve.integrations.gepa.arguments import UNLIMITED, Arguments, check
 from flashevolve.integrations.gepa.data import Table, table
+from flashevolve.integrations.gepa.launch import _algorithm, _objects, optimize
 from flashevolve.integrations.gepa.mirror import Mirror
-from flashevolve.integrations.gepa.optimize import _algorithm, _objects, optimize
 from flashevolve.integrations.gepa.port import Port
 from flashevolve.integrations.gepa.watch import watch
 from flashevolve.launch import settings_from
