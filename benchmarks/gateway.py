@@ -30,6 +30,7 @@ import aiohttp
 from pydantic import TypeAdapter
 
 from benchmarks.raw_server import Shape, raw_server
+from flashevolve.engine.ask import OriginAsk
 from flashevolve.engine.funds import Funds
 from flashevolve.engine.log import EventLog
 from flashevolve.llm.calls import CallService, Endpoint, Origin
@@ -156,7 +157,7 @@ async def way_to(base_url: str, run_dir: Path) -> AsyncIterator[Way]:
     calls = CallService({"": [endpoint]}, log, Funds(state.ledger), RetryPolicy(max_attempts=1), 0)
     origin = Origin(0, "rollout", 1, "", (0,), ("bench",), {})
     gateway = Gateway(known_to({"": [endpoint]}, ()))
-    ask = partial(calls.chat, origin)
+    ask = OriginAsk(calls, origin)
     door = gateway.door(ask)
     try:
         yield Way(ask, door.base_url + "/chat/completions", door.token)

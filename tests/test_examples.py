@@ -34,7 +34,14 @@ def test_an_example_in_python_runs_and_does_not_get_worse(
 
 @pytest.mark.parametrize(
     ("name", "metric_calls"),
-    [("instructions", 140), ("own_data", 30), ("hotpotqa", 70), ("hover", 70)],
+    [
+        ("instructions", 140),
+        ("own_data", 30),
+        ("hotpotqa", 70),
+        ("hover", 70),
+        ("aime", 140),
+        ("ifbench", 140),
+    ],
 )
 def test_an_example_with_a_configuration_runs(name: str, metric_calls: int, tmp_path: Path) -> None:
     config = EXAMPLES / name / "run.toml"

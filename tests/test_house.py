@@ -17,6 +17,7 @@ OF_WHOLE_RUNS = {
     "test_examples",
     "test_hostile",
     "test_older_runs",
+    "test_frontier_runs",
     "test_own_client",
     "test_one_worker",
     "test_house",

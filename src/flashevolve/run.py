@@ -27,7 +27,7 @@ from flashevolve.engine.log import Observer
 from flashevolve.engine.session import Session
 from flashevolve.engine.state import RunState
 from flashevolve.errors import ConfigError
-from flashevolve.events import Record, RunStarted
+from flashevolve.events import OutcomeRecorded, Record, RunStarted
 from flashevolve.llm.calls import Reuse
 from flashevolve.preflight import check_same_run
 from flashevolve.prepare import Prepared, models_in_words
@@ -79,6 +79,13 @@ class Run:
         """Returns the best confirmed artifact so far; the seed until there is one."""
         best = self.state.pool.best() if self.state else None
         return best.artifact if best else self.prepared.seed
+
+    def outcomes(self, ticket: int) -> list[OutcomeRecorded]:
+        """Returns what an item's evaluations gave; on the run's own loop, or after the run."""
+        if self._writer is not None:
+            return self._writer.journal_outcomes(ticket)
+        with StoreReader(self.dir) as reader:
+            return reader.journal_outcomes(ticket)
 
     def observe(self, observer: Observer) -> None:
         """Adds an observer of durable events, called in the run's thread; before `start`."""

@@ -40,3 +40,25 @@ def test_rows_of_no_job_make_no_section(tmp_path: Path) -> None:
     append_row(tmp_path / "workers.jsonl", a_row("an old arm", 0))
     assert MAKE["reports"](tmp_path) == []
     assert "## workers" not in MAKE["page"]([])
+
+
+def test_the_suite_of_real_clients_stands_beside_the_simulated_ones(tmp_path: Path) -> None:
+    keep(tmp_path, "workers", 1, front_per_hour=9.0, front=20.0, share_of_ceiling=0.5)
+    keep_measured(tmp_path, "gepa", 1)
+    page = MAKE["page"](MAKE["reports"](tmp_path))
+    assert "- MEASURED in real time, of real clients; the endpoint is simulated" in page
+    assert "| gepa, sigma 1: faster to equal metric calls than gepa 4 x 4 |" in page
+    assert "(images/bench-gepa-floor-dspy.svg)" in page
+
+
+def keep_measured(folder: Path, name: str, seeds: int) -> None:
+    """Keeps a row for each job of a suite of real clients, all of the same speed."""
+    figures: dict[str, Any] = {
+        "floor_s": 9.0, "share_of_floor": 0.9, "wall_s": 10.0, "metric_calls": 10.0,
+        "overshoot": 0.0, "val": 0.5, "endpoint_cpu_share": 0.1, "cpu_s": 1.0,
+    }  # fmt: skip
+    ends = [float(i) for i in range(1, 11)]
+    curves: dict[str, list[Any]] = {"ends": ends, "bests": [[5, 0.5]]}
+    for job in suite(name).jobs(Options(seeds=seeds)):
+        row = replace(a_row(job.arm.name, job.seed, **figures), curves=curves)
+        append_row(folder / f"{name}.jsonl", replace(row, key=job.key, group=job.group))

@@ -1,6 +1,7 @@
 """A gateway in real time, with doors to a scripted way to a model."""
 
 import asyncio
+from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from typing import Any
 
 import aiohttp
 
+from flashevolve.llm.embeddings import Embeddings, Inputs
 from flashevolve.llm.gateway.bodies import Known
 from flashevolve.llm.gateway.door import Door
 from flashevolve.llm.gateway.gateway import Gateway
@@ -24,6 +26,7 @@ class Ask:
 
     say: Callable[..., Awaitable[Reply]] | None = None
     asked: list[tuple[str, Sequence[Message], dict[str, Any]]] = field(default_factory=list)
+    embedded: list[tuple[str, Inputs, dict[str, Any]]] = field(default_factory=list)
     n_cancelled: int = 0
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -37,6 +40,14 @@ class Ask:
             self.n_cancelled += 1
             raise
         return Reply(text=f"{role}: {messages[-1].text}", tokens_in=3, tokens_out=2, model="m-1")
+
+    async def embed(self, role: str, inputs: Inputs, **parameters: Any) -> Embeddings:
+        self.embedded.append((role, inputs, parameters))
+        return Embeddings(
+            vectors=tuple(array("f", [0.5, i]) for i, _ in enumerate(inputs)),
+            tokens_in=4,
+            model="e-1",
+        )
 
 
 @dataclass

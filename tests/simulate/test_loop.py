@@ -494,3 +494,53 @@ def test_threads_and_timers_interleave_the_same_way_every_time(
             elapsed += amount if waits else 0
             at_s.append(float(elapsed))
         assert [t for k, _, t in trace if k == key] == at_s
+
+
+def test_a_thread_that_a_worker_waits_for_may_wait_in_its_name() -> None:
+    async def slept(s: float) -> float:
+        await asyncio.sleep(s)
+        return running().time()
+
+    def work(loop: VirtualLoop) -> list[float]:
+        port = loop.port_of_thread()
+        with ThreadPoolExecutor(3) as helpers:
+            found = sorted(helpers.map(lambda s: port(slept(s)), (1.0, 1.0, 1.0)))
+        return [*found, loop.call_from_thread(slept(1.0))]
+
+    async def main() -> list[list[float]]:
+        loop = running()
+        return await asyncio.gather(*(loop.run_in_executor(None, work, loop) for _ in range(2)))
+
+    # One after the other for each of the two, which wait at the same time.
+    assert run_virtual(main()) == [[1.0, 2.0, 3.0, 4.0]] * 2
+
+
+def test_a_worker_does_not_end_before_what_is_asked_in_its_name() -> None:
+    async def slept() -> float:
+        begun.set()
+        await asyncio.sleep(1.0)
+        return running().time()
+
+    def work(loop: VirtualLoop) -> None:
+        port = loop.port_of_thread()
+        helper = threading.Thread(target=lambda: found.append(port(slept())))
+        helpers.append(helper)
+        helper.start()
+        assert begun.wait(10)
+
+    async def main() -> float:
+        await running().run_in_executor(None, work, running())
+        return running().time()
+
+    begun, found, helpers = threading.Event(), list[float](), list[threading.Thread]()
+    assert run_virtual(main()) == 1.0
+    helpers[0].join(10)
+    assert found == [1.0]
+
+
+def test_only_the_loops_threads_have_a_port() -> None:
+    async def main() -> None:
+        with pytest.raises(TaskError, match="in virtual time a model is called from the thread"):
+            running().port_of_thread()
+
+    run_virtual(main())

@@ -12,7 +12,7 @@ from flashevolve.preflight import check_same_run
 from flashevolve.prepare import prepare
 from flashevolve.rundir import read_result
 from flashevolve.task import ChecksExamples
-from flashevolve.workloads import hotpotqa, hover
+from flashevolve.workloads import aime, hotpotqa, hover, ifbench
 from flashevolve.workloads.instructions import (
     score,
     score_loose,
@@ -33,8 +33,15 @@ SCORES = {
     "hover": hover.score,
     "hover-recall": hover.score_recall,
     "hover-label": hover.score_label,
+    "aime": aime.score,
+    "ifbench": ifbench.score,
+    "ifbench-loose": ifbench.score_loose,
+    "ifbench-whole": ifbench.score_whole,
+    "ifbench-whole-loose": ifbench.score_whole_loose,
 }
 SEEDS = {"hotpotqa": hotpotqa.SEED, "hotpotqa-f1": hotpotqa.SEED, "hover-label": hover.SEED_LABEL}
+SEEDS |= {"aime": aime.SEED}
+SEEDS |= {name: ifbench.SEED for name in SCORES if name.startswith("ifbench")}
 SEEDS |= {"hover": hover.SEED, "hover-recall": hover.SEED}
 
 
@@ -44,6 +51,7 @@ def row(key: int, name: str = "punctuation:no_comma", **values: Any) -> dict[str
         "_id": str(key),
         "uid": str(key),
         "question": "Who?",
+        "problem": f"Add {key} and 1.",
         "claim": "It is.",
         "answer": "She",
         "label": "SUPPORTED",
@@ -63,6 +71,8 @@ def tree(folder: Path, workload: str = "instructions", *more: dict[str, Any]) ->
     """A configuration that names neither the input nor the id of its examples."""
     for split, first in (("train", 1000), ("val", 2000)):
         rows = [row(first), row(first + 1), *(more if split == "val" else ())]
+        if workload == "aime":
+            rows = [{**r, "answer": "042"} for r in rows]
         text = "".join(json.dumps(r) + "\n" for r in rows)
         (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
     task = {"workload": workload}

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
+from flashevolve.algorithms.options import Options
 from flashevolve.errors import TaskError
 from flashevolve.outcome import Outcome
 
@@ -26,18 +27,17 @@ class Named:
         return data
 
 
-def objectives_of(
-    outcomes: Mapping[str, Outcome], frontier: str, *, is_seed: bool
-) -> dict[str, dict[str, float]]:
-    """Returns the objectives of a sweep by example; examples that have none are left out.
+def swept(outcomes: Mapping[str, Outcome], config: Options, *, is_seed: bool) -> dict[str, Any]:
+    """Returns the fields of a step that say how its child did on the validation set.
 
-    Raises `TaskError` if the seed has none at all and the frontier is made of them.
+    Examples without objectives are left out of these. Raises `TaskError` if the seed has none at
+    all where the frontier is made of them.
     """
     found = {e: dict(o.objectives) for e, o in outcomes.items() if o.objectives}
-    if is_seed and not found and frontier != "instance":
+    if is_seed and not found and config.needs_objectives:
         raise TaskError(
-            f"frontier = {frontier!r} needs objectives, found none in the seed's {len(outcomes)} "
-            "outcomes. Return fe.Outcome(score=..., objectives={name: score}) from the metric, or "
-            "set frontier = 'instance'"
+            f"frontier = {config.frontier!r} needs objectives, found none in the seed's "
+            f"{len(outcomes)} outcomes. Return fe.Outcome(score=..., objectives={{name: score}}) "
+            "from the metric, or set frontier = 'instance'"
         )
-    return found
+    return {"scores": {e: o.score for e, o in outcomes.items()}, "objectives": found}

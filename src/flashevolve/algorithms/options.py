@@ -49,6 +49,11 @@ class Options(metaclass=OneLine):
     def _read_template(cls, value: str | None) -> str | None:
         return None if value is None else own_template(value, MANDATORY)
 
+    @property
+    def needs_objectives(self) -> bool:
+        """Whether the frontier is made of objectives, so that a metric must name some."""
+        return self.frontier != "instance"
+
     def n_examples(self, n_train: int) -> int:
         """Returns how many training examples a step takes at most."""
         raise NotImplementedError

@@ -27,7 +27,7 @@ def record(example: Example, outcome: Outcome, shown: str | None = None) -> str:
     """Returns what `records` says about one example, without its heading."""
     parts = ["## Input"]
     if shown is not None:
-        parts.append(_text(example[shown]))
+        parts.append(_text(_field(example, shown)))
     else:
         parts += [f"### {name}\n{_text(value)}" for name, value in example.data.items()]
     if outcome.trace is not None:
@@ -40,6 +40,14 @@ def record(example: Example, outcome: Outcome, shown: str | None = None) -> str:
 def numbered(found: Iterable[str]) -> str:
     """Returns records below each other, each under a heading with its number from 1."""
     return "\n\n".join(f"# Example {place}\n{one}" for place, one in enumerate(found, start=1))
+
+
+def _field(example: Example, name: str) -> Any:
+    # Built-in tasks may read a column whose name a file spells in another case.
+    if name in example:
+        return example[name]
+    spelt = next((key for key in example if key.casefold() == name.casefold()), name)
+    return example[spelt]
 
 
 def _text(value: Any) -> str:

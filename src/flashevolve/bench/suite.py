@@ -53,7 +53,9 @@ class Suite:
     can_measure: bool = True
     """Whether its jobs can also be run on a real endpoint."""
     real_time: bool = False
-    """Whether its times are measured, of real clients: its jobs run one at a time."""
+    """Whether its times are measured, of real clients."""
+    at_once: int | None = None
+    """Jobs at a time, unless the command line says; None = one for each processor."""
     needs: Mapping[str, str] = field(default_factory=dict)
     """Package that its jobs import -> extra that installs it."""
 

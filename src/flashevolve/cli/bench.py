@@ -58,7 +58,7 @@ def command(
     Suites: profile, throughput, evolution, staleness, workers, speculation,
     scaling, gepa. Without --model all runs are simulated, in virtual time, and
     all figures are predictions; but gepa runs real clients of several makers
-    against a simulated endpoint, in real time and one after the other.
+    against a simulated endpoint, in real time.
     """
     from flashevolve.bench.execute import RealModel, check, run_jobs
     from flashevolve.bench.suite import Options, check_needs, suite
@@ -92,9 +92,9 @@ def command(
     else:
         check_needs(chosen)
         check(jobs, real)
-        progress = _Progress([job for job in jobs if job.key not in kept], rows_dir, name, real)
-        # Clients whose times are measured would take each other's processors.
-        n_processes = n_jobs or (1 if chosen.real_time else None)
+        n_processes = n_jobs or chosen.at_once
+        new = [job for job in jobs if job.key not in kept]
+        progress = _Progress(new, rows_dir, name, real, n_processes or 1)
         rows = run_jobs(
             jobs, n_processes=n_processes, real=real, done=kept.values(), on_row=progress.add
         )
@@ -176,6 +176,7 @@ class _Progress:
         rows_dir: Path | None,
         name: str,
         real: "RealModel | None",
+        n_processes: int,
     ) -> None:
         from flashevolve.bench.execute import estimate_s
         from flashevolve.cli.console import say
@@ -188,8 +189,10 @@ class _Progress:
         if rows_dir is not None:
             rows_dir.mkdir(parents=True, exist_ok=True)
             self._path = rows_dir / f"{name}.jsonl"
-        unit = "minutes" if any(job.real_s is not None for job in jobs) else "core-minutes"
-        about = f", about {sum(map(estimate_s, jobs)) / 60:.1f} {unit}" if real is None else ""
+        minutes = sum(map(estimate_s, jobs)) / 60
+        about = f", about {minutes:.1f} core-minutes" if real is None else ""
+        if any(job.real_s is not None for job in jobs):
+            about = f", about {minutes / n_processes:.1f} minutes of real time"
         say(f"{self._left} runs to make{about}")
 
     def add(self, row: "Row") -> None:

@@ -194,7 +194,7 @@ class TaskSettings(Table):
     workload: str | None = None
     """A built-in task, which brings its own scoring: instructions, instructions-loose,
     instructions-whole, instructions-whole-loose, hotpotqa, hotpotqa-f1, hover, hover-recall,
-    hover-label, or shape."""
+    hover-label, aime, ifbench, ifbench-loose, ifbench-whole, ifbench-whole-loose, or shape."""
     corpus: Path | None = None
     """For hotpotqa and hover: JSONL file of the passages that are searched, each with title and
     text; absent = the passages that the examples hold."""

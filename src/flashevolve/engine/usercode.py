@@ -14,8 +14,9 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
+from flashevolve.engine.ask import EmbedAsk
 from flashevolve.engine.current import being
 from flashevolve.engine.threads import DaemonThreads
 from flashevolve.errors import TaskError
@@ -258,7 +259,8 @@ class UserCode:
 
         Exceptions pass unchanged, except those that would end the event loop or hang it.
         """
-        door = None if self._gateway is None else self._gateway.door(ask)
+        # With a gateway there is a run, whose way to models knows embeddings too.
+        door = None if self._gateway is None else self._gateway.door(cast(EmbedAsk, ask))
         try:
             if kind.is_async:
                 context = AsyncContext(ask, attempt, door)

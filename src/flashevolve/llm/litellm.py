@@ -251,6 +251,8 @@ def _package() -> Any:
     finally:
         if before is None:
             del os.environ["LITELLM_LOCAL_MODEL_COST_MAP"]
+    # pydantic says this of litellm's types at the first answer, and nobody here can mend it.
+    warnings.filterwarnings("ignore", message=r".*`ReadOnly` qualifier")
     litellm.telemetry = False
     # It would print where to get help, for every error, into whatever the terminal shows.
     litellm.suppress_debug_info = True

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
+SYSTEM_ROLES = frozenset({"system", "developer"})
+"""Who says how to behave; the second is a newer name for the first."""
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 
 

@@ -11,6 +11,8 @@ _INSTRUCTIONS = "flashevolve.workloads.instructions"
 _SHAPES = "flashevolve.workloads.shapes"
 _HOTPOTQA = "flashevolve.workloads.hotpotqa"
 _HOVER = "flashevolve.workloads.hover"
+_AIME = "flashevolve.workloads.aime"
+_IFBENCH = "flashevolve.workloads.ifbench"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,18 @@ class Workload:
 
 def _instructions(score: str) -> Workload:
     return Workload(score=f"{_INSTRUCTIONS}:{score}", input="prompt", id="key")
+
+
+def _ifbench(score: str) -> Workload:
+    return Workload(
+        score=f"{_IFBENCH}:{score}",
+        run=f"{_IFBENCH}:run",
+        input="prompt",
+        id="key",
+        component="respond",
+        components=("respond", "revise"),
+        shows_input_only=True,
+    )
 
 
 def _hotpotqa(score: str) -> Workload:
@@ -74,6 +88,18 @@ WORKLOADS: Mapping[str, Workload] = {
     "shape": Workload(
         score=f"{_SHAPES}:score", run=f"{_SHAPES}:run", input="prompt", component="system"
     ),
+    "aime": Workload(
+        score=f"{_AIME}:score",
+        run=f"{_AIME}:run",
+        input="problem",
+        component="solve",
+        components=("solve",),
+        shows_input_only=True,
+    ),
+    "ifbench": _ifbench("score"),
+    "ifbench-loose": _ifbench("score_loose"),
+    "ifbench-whole": _ifbench("score_whole"),
+    "ifbench-whole-loose": _ifbench("score_whole_loose"),
     "hotpotqa": _hotpotqa("score"),
     "hotpotqa-f1": _hotpotqa("score_f1"),
     "hover": _hover("score", "second_query"),

@@ -33,9 +33,16 @@ def test_the_floor_spreads_the_clients_own_calls_over_the_slots() -> None:
     assert found["share_of_floor"] == pytest.approx(0.6)
     assert found["busy"] == pytest.approx((4 * 2.0 + 1.0) / 2 / 10)
     assert (found["metric_calls"], found["overshoot"], found["reflections"]) == (4, 1, 1)
-    assert (found["left"], found["waited_s"]) == (1, pytest.approx(0.5))
+    assert found["left"] == 1
+    assert found["waited_s"] == pytest.approx(0.5)
     assert (found["cpu_share"], found["val"]) == (0.25, 0.75)
     assert found["endpoint_cpu_share"] == pytest.approx(0.005)
+
+
+def test_the_middle_half_is_told_without_cold_start_and_end() -> None:
+    # Of 102.5 to 107.5 at two slots: .5, 1.5, 2 and 2 s of the rollouts, 2.5 and 1 s of the others.
+    found = figures_of(BRIEF, FOUND, LOG)
+    assert found["steady"] == pytest.approx((0.5 + 1.5 + 2.0 + 2.0 + 2.5 + 1.0) / 10)
 
 
 def test_one_long_call_is_the_floor_where_it_is_longer() -> None:

@@ -22,7 +22,7 @@ def ran(client: str) -> Row:
 def test_every_client_spends_its_budget_and_finds_candidates(client: str) -> None:
     row = ran(client)
     made = row.figures["metric_calls"] or 0.0
-    assert made >= 60  # of 96; what is left may not meet a whole sweep
+    assert made >= 48  # of 72; what is left may not meet a whole sweep
     assert row.figures["reflections"]
     assert row.figures["left"] == 0
     assert len(row.curves["bests"]) >= 1

@@ -22,9 +22,10 @@ def test_every_client_runs_at_every_spread_and_the_slow_ones_on_fewer_seeds() ->
     assert all({"means_s", "sigma"} == job.cell.settings["endpoint"].keys() for job in jobs)
 
 
-def test_three_seeds_take_a_quarter_of_an_hour() -> None:
-    jobs = suite("gepa").jobs(Options(seeds=3))
-    assert sum(map(estimate_s, jobs)) < 15 * 60
+def test_three_seeds_take_twelve_minutes() -> None:
+    chosen = suite("gepa")
+    jobs = chosen.jobs(Options(seeds=3))
+    assert sum(map(estimate_s, jobs)) / (chosen.at_once or 1) <= 12.5 * 60
 
 
 def test_quick_runs_in_seconds_and_reports() -> None:

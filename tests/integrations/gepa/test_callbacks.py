@@ -58,7 +58,8 @@ class Parts(Levels):
 
 def told(tmp_path: Path, adapter: Any = None, start: Any = None, **options: Any) -> Recorder:
     recorder = Recorder()
-    given: dict[str, Any] = {"reflection_lm": add_x, "max_metric_calls": 250, **options}
+    given: dict[str, Any] = {"reflection_lm": add_x, "max_metric_calls": 250} | options
+    given.setdefault("policy", "full")  # A function that adds an x judges no repair.
     optimize(
         start or SEED,
         DATA,
@@ -175,6 +176,7 @@ def test_a_callback_that_raises_changes_nothing(
         DATA,
         Levels(),
         reflection_lm=add_x,
+        policy="full",
         callbacks=[Broken(), recorder],
         logger=Silent(),
         max_metric_calls=150,
@@ -202,6 +204,7 @@ def test_an_adapter_that_raises_is_told_as_an_error_and_open_iterations_end(
             DATA,
             Failing(),
             reflection_lm=add_x,
+            policy="full",
             callbacks=[recorder],
             logger=Silent(),
             max_metric_calls=250,

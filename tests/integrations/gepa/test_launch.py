@@ -1,5 +1,6 @@
 """gepa's optimize on our engine: every kind of adapter, and gepa itself as the peer."""
 
+import asyncio
 import inspect
 import threading
 from pathlib import Path
@@ -43,6 +44,7 @@ def finished(tmp_path: Path, adapter: Any, **options: Any) -> Finished:
         "max_metric_calls": 200,
         "run_dir": str(tmp_path / "run"),
         "logger": Lines(),
+        "policy": "full",  # A function that adds an x judges no repair.
         **options,
     }
     if not hasattr(adapter, "propose_new_texts") and "custom_candidate_proposer" not in given:
@@ -522,3 +524,65 @@ def test_parents_are_selected_by_any_of_gepas_rules(selection: str, tmp_path: Pa
 def test_a_frontier_of_objectives_needs_an_adapter_that_names_them(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="frontier = 'objective' needs objectives, found none"):
         finished(tmp_path, Levels(), frontier_type="objective")
+
+
+# -- going on --------------------------------------------------------------------------------------
+
+
+def test_a_rollout_whose_traces_were_lost_is_run_again_uncharged(tmp_path: Path) -> None:
+    class Unable(Levels):
+        def make_reflective_dataset(self, candidate: Any, batch: Any, names: Any) -> Any:
+            return 7
+
+    first, second = Unable(), Levels()
+    with pytest.raises(
+        TaskError, match=r"make_reflective_dataset: expected a mapping .* found int"
+    ):
+        finished(tmp_path, first)
+    found = finished(tmp_path, second)
+    n_again = first.n_examples + second.n_examples - found.gepa.total_metric_calls
+    assert 3 <= n_again <= first.n_examples - 12
+    assert n_again % 3 == 0
+    assert found.gepa.best_candidate["p"].count("x") >= 2
+
+
+def test_a_run_that_has_ended_gives_the_same_result_again(tmp_path: Path) -> None:
+    first, again = finished(tmp_path, Levels()), Levels()
+    second = finished(tmp_path, again)
+    assert again.calls == []
+    for name in ("candidates", "parents", "val_subscores", "total_metric_calls"):
+        assert getattr(second.gepa, name) == getattr(first.gepa, name), name
+    assert second.gepa.best_outputs_valset == first.gepa.best_outputs_valset
+
+
+def test_a_resume_with_other_data_is_refused(tmp_path: Path) -> None:
+    finished(tmp_path, Levels())
+    other = [{"wants": 9}, *DATA[1:]]
+    with pytest.raises(ConfigError, match=r"contents of data\.train, contents of data\.val"):
+        optimize(
+            SEED, other, other, Levels(), reflection_lm=add_x, max_metric_calls=200,
+            run_dir=str(tmp_path / "run"), logger=Lines(),
+        )  # fmt: skip
+
+
+def test_optimize_works_inside_a_running_loop(tmp_path: Path) -> None:
+    async def main() -> int:
+        return int(finished(tmp_path, Levels()).gepa.num_candidates)
+
+    assert asyncio.run(main()) > 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"speculation": {"rollout": 0.5, "evaluate": 0.5}}, {"replicas": 2}],
+    ids=["speculation", "replicas"],
+)
+def test_what_else_a_run_can_do_works_through_an_adapter(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
+    adapter = Levels()
+    found = finished(
+        tmp_path, adapter, settings=settings, adapter_concurrency=2, max_metric_calls=400
+    )
+    assert found.gepa.best_candidate["p"].count("x") >= 2
+    assert found.gepa.total_metric_calls == adapter.n_examples

@@ -112,7 +112,7 @@ def test_a_speculative_candidate_is_no_program_until_it_is_confirmed() -> None:
 def test_best_outputs_are_the_adapters_own_objects() -> None:
     pool, made = ParetoPool(), SimpleNamespace(answer=1)
     add(pool, 0, (), [0.0, 1.0, 0.0])
-    state = mirror_of(state_of(pool), outputs=lambda artifact, example: made).sync()
+    state = mirror_of(state_of(pool), outputs=lambda c: dict.fromkeys(c.scores, made)).sync()
     assert state.best_outputs_valset[1] == [(0, made)]
     assert mirror_of(state_of(pool), track_best_outputs=False).sync().best_outputs_valset is None
 

@@ -27,7 +27,7 @@ class Silent:
 
 
 def stopped(tmp_path: Path, stopper: Any, **options: Any) -> Any:
-    given: dict[str, Any] = {"max_metric_calls": 2000, **options}
+    given: dict[str, Any] = {"max_metric_calls": 2000, "policy": "full", **options}
     return run(
         SEED,
         DATA,

@@ -17,7 +17,7 @@ import pytest
 import flashevolve as fe
 from flashevolve.errors import FlashEvolveError
 from flashevolve.rundir import read_records
-from tests.fakes.endpoint import Endpoint, Received, Step, answer, status
+from tests.fakes.endpoint import SILENCE, Endpoint, Received, Step, answer, status
 
 CANARY = "sk-canary-3141592653589793"
 TRAIN = [{"id": f"t{i}", "input": f"question {i}"} for i in range(6)]
@@ -302,3 +302,67 @@ def test_an_async_function_is_told_that_its_client_cannot_wait_in_virtual_time(
 
     with pytest.raises(FlashEvolveError, match=r"ctx\.base_url: expected a function that is no"):
         simulated(tmp_path / "run", run)
+
+
+def sse(*texts: str) -> Step:
+    """An answer that comes as a stream."""
+    choices: list[dict[str, Any]] = [
+        {"index": 0, "delta": {"content": t}, "finish_reason": None} for t in texts
+    ]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    chunks: list[dict[str, Any]] = [
+        {"object": "chat.completion.chunk", "choices": [choice]} for choice in choices
+    ]
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    chunks.append({"object": "chat.completion.chunk", "choices": [], "usage": usage})
+    lines = [*(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"]
+    return Step(body="".join(lines).encode(), headers={"content-type": "text/event-stream"})
+
+
+def test_a_stream_passes_through_and_its_usage_is_booked(tmp_path: Path) -> None:
+    def run(artifact: Any, example: Any, ctx: Any) -> str:
+        with openai.OpenAI(base_url=ctx.base_url, api_key=ctx.api_key) as client:
+            stream = client.chat.completions.create(
+                model="task",
+                messages=[{"role": "user", "content": example["input"]}],
+                stream=True,
+            )
+            return "|".join(c.choices[0].delta.content or "" for c in stream)
+
+    def script(received: Received) -> Step:
+        return sse("one", "two") if received.body.get("stream") else says(received)
+
+    with Endpoint(script) as upstream:
+        result = optimize(tmp_path / "run", upstream, run, budget=fe.Budget(metric_calls=14))
+        n = len(upstream.received)
+    outputs = [e.output for _, e in events_of(tmp_path / "run") if e.kind == "outcome_recorded"]
+    assert set(outputs) == {"one|two|"}
+    assert result.usage.calls == n
+    assert result.usage.tokens_in == 10 * n
+
+
+def test_a_call_that_its_client_leaves_is_settled_at_its_whole_reservation(tmp_path: Path) -> None:
+    def run(artifact: Any, example: Any, ctx: Any) -> str:
+        with (
+            openai.OpenAI(
+                base_url=ctx.base_url, api_key=ctx.api_key, timeout=0.3, max_retries=0
+            ) as client,
+            pytest.raises(openai.APITimeoutError),
+        ):
+            client.chat.completions.create(
+                model="task", messages=[{"role": "user", "content": "be quick"}]
+            )
+        return asked(ctx, artifact, example)
+
+    def script(received: Received) -> Step:
+        return SILENCE if "be quick" in str(received.body) else says(received)
+
+    with Endpoint(script) as upstream:
+        optimize(tmp_path / "run", upstream, run, budget=fe.Budget(metric_calls=14), concurrency=16)
+    events = [event for _, event in events_of(tmp_path / "run")]
+    settled = {e.call: e for e in events if e.kind == "call_settled"}
+    reserved = {e.call: e for e in events if e.kind == "call_reserved"}
+    assert settled.keys() == reserved.keys()
+    left = [e for e in settled.values() if e.status == "orphaned"]
+    assert len(left) > 8
+    assert all(e.usage.tokens_in + e.usage.tokens_out == reserved[e.call].tokens for e in left)

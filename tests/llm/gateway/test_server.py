@@ -152,6 +152,32 @@ def test_tool_calls_come_back_whole_and_in_a_stream() -> None:
     over_http(work, saying(reply))
 
 
+def test_embeddings_pass_through_in_either_form() -> None:
+    async def work(o: Open) -> None:
+        client = openai.AsyncOpenAI(base_url=o.door.base_url, api_key=o.door.token)
+        async with client:  # It asks for base64 unless told otherwise.
+            got = await client.embeddings.create(model="task", input=["a", "b"], dimensions=2)
+            plain = await client.embeddings.create(
+                model="task", input=["a", "b"], encoding_format="float"
+            )
+        assert [e.embedding for e in got.data] == [[0.5, 0.0], [0.5, 1.0]]
+        assert [e.embedding for e in plain.data] == [[0.5, 0.0], [0.5, 1.0]]
+        assert got.usage.prompt_tokens == 4
+        assert got.model == "e-1"
+        assert o.ask.embedded[0] == ("task", ["a", "b"], {"dimensions": 2})
+        mistakes: list[dict[str, Any]] = [
+            {},
+            {"input": []},
+            {"input": [{}]},
+            {"input": "a", "encoding_format": 1},
+        ]
+        for wrong in mistakes:
+            async with o.post("/embeddings", **wrong) as response:
+                assert response.status == 400
+
+    over_http(work)
+
+
 def test_several_choices_are_several_calls() -> None:
     async def work(o: Open) -> None:
         _, body = await o.said(n=3)

@@ -19,7 +19,7 @@ that is skipped has moved the component pointer; order never depends on the hash
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -33,7 +33,7 @@ from flashevolve.algorithms.gepa.sources import (
     Step,
     admission,
 )
-from flashevolve.algorithms.objectives import objectives_of
+from flashevolve.algorithms.objectives import swept
 from flashevolve.algorithms.options import Options
 from flashevolve.algorithms.records import records
 from flashevolve.artifact import Artifact
@@ -64,8 +64,8 @@ class GEPAWorkflow(Workflow[Step]):
                 stacklevel=3,
             )
             config = replace(config, merge=False)
-        self.config = config
-        self.setup = setup
+        self.config, self.setup = config, setup
+        self.sweep_ids: Callable[[Item[Step]], Sequence[str]] = lambda item: setup.val_ids
         merge = (MergeSource(config, self.payload),) if config.merge else ()
         self.sources = (SeedSource(setup, self.payload), *merge, *self.mutations())
         self.stages = (
@@ -73,11 +73,7 @@ class GEPAWorkflow(Workflow[Step]):
             Stage(name="propose", run=self.propose, needs=_proposes, counts="proposed"),
             Stage(name="screen", run=self.screen, needs=_runs_examples, counts="screened"),
             Stage(
-                name="evaluate",
-                run=self.evaluate,
-                needs=self._sweeps,
-                counts="swept",
-                release="sweep",
+                name="evaluate", run=self.evaluate, needs=self._val, counts="swept", release="sweep"
             ),
         )
 
@@ -170,13 +166,7 @@ class GEPAWorkflow(Workflow[Step]):
         if end := _no_op(child, ctx.pool, own=item.ticket):
             return end
         outcomes = await ctx.evaluate(child, "val", self.sweep_ids(item), fresh=False)
-        is_seed, scores = not item.payload.parents, {e: o.score for e, o in outcomes.items()}
-        named = objectives_of(outcomes, self.config.frontier, is_seed=is_seed)
-        return item.with_payload(scores=scores, objectives=named)
-
-    def sweep_ids(self, item: Item[Step]) -> Sequence[str]:
-        """Returns the validation examples on which the child is scored."""
-        return self.setup.val_ids
+        return item.with_payload(**swept(outcomes, self.config, is_seed=not item.payload.parents))
 
     def speculate(self, item: Item[Step], pool: Pool) -> Commit | None:
         """Inserts a child that so far beats the best candidate on the same examples."""
@@ -219,7 +209,7 @@ class GEPAWorkflow(Workflow[Step]):
         patch = replace(item.payload, parents=(base.id,), child=artifact.to_json())
         return replace(patch, base_scores=None, scores={}, objectives={})
 
-    def _sweeps(self, item: Item[Step], pool: Pool) -> Needs:
+    def _val(self, item: Item[Step], pool: Pool) -> Needs:
         n_known = len(item.payload.examples) if item.payload.split == "val" else 0
         return Needs(shared=len(self.setup.val_ids) - n_known)
 

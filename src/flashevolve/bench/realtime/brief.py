@@ -9,6 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+MODEL = "reader"
+"""What clients call the endpoint's model."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Brief:

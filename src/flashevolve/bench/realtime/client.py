@@ -11,7 +11,7 @@ from threading import local
 from typing import Any
 from urllib.parse import urlsplit
 
-from flashevolve.bench.realtime.endpoint import MODEL
+from flashevolve.bench.realtime.brief import MODEL
 from flashevolve.errors import DataError
 
 Turns = Sequence[Mapping[str, Any]]

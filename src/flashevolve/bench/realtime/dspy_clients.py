@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import fmean
 from typing import Any
 
-from flashevolve.bench.realtime.brief import Brief
+from flashevolve.bench.realtime.brief import MODEL, Brief
 from flashevolve.bench.realtime.data import SEED, Data, Example, judged
-from flashevolve.bench.realtime.endpoint import MODEL
 from flashevolve.bench.realtime.evolved import Evolved
 from flashevolve.bench.realtime.gepa_clients import MINIBATCH, evolved
 

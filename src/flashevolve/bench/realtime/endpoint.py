@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 
+from flashevolve.bench.realtime.brief import MODEL
 from flashevolve.bench.realtime.slots import Numbered, Pace, Served, Slots
 from flashevolve.bench.testing import Timeless
 from flashevolve.errors import ConfigError
@@ -22,8 +23,6 @@ from flashevolve.simulate.model import SimulatedModel
 from flashevolve.simulate.serving import Server
 from flashevolve.simulate.world import World, load_world
 
-MODEL = "reader"
-"""What clients call it."""
 ROLES = ("task", "reflect", "test")
 TEST = "test"
 MAX_TOKENS = 2000

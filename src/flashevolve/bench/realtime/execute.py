@@ -1,5 +1,6 @@
 """Executing a job in real time: an endpoint and a client, each in a process of its own."""
 
+import os
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flashevolve.bench.cell import Job, Row, rounded
+from flashevolve.bench.code import PACKAGE
 from flashevolve.bench.execute import row_of
 from flashevolve.bench.realtime.brief import Brief, Found
 from flashevolve.bench.realtime.endpoint import Seen, Serving, endpoint
@@ -84,6 +86,7 @@ def run_client(job: Job, brief: Brief) -> Found:
         capture_output=True,
         text=True,
         cwd=brief.path,
+        env=_environment(),
         timeout=LIMIT_S,
         check=False,
     )
@@ -94,3 +97,9 @@ def run_client(job: Job, brief: Brief) -> Found:
             f"with a result, found status {done.returncode}: {last}"
         )
     return Found.from_json(result.read_text(encoding="utf-8"))
+
+
+def _environment() -> dict[str, str]:
+    """Returns the environment in which the client imports this very package, from any folder."""
+    places = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}

@@ -27,6 +27,7 @@ def figures_of(brief: Brief, found: Found, log: Sequence[Served]) -> dict[str, f
         "wall_s": wall_s,
         "floor_s": floor_s,
         "share_of_floor": floor_s / wall_s,
+        "steady": steady_share(mine, found, brief.slots),
         "busy": task_s / brief.slots / wall_s,
         "metric_calls": float(n_task),
         "overshoot": float(max(0, n_task - brief.metric_calls)),
@@ -44,6 +45,14 @@ def figures_of(brief: Brief, found: Found, log: Sequence[Served]) -> dict[str, f
         "test": found.test,
         "seed_test": found.seed_test,
     }
+
+
+def steady_share(calls: Sequence[Served], found: Found, slots: int) -> float:
+    """Returns the share of the slots that was in use in the middle half of the run."""
+    quarter_s = (found.ended_s - found.began_s) / 4
+    low_s, high_s = found.began_s + quarter_s, found.ended_s - quarter_s
+    used_s = (min(c.ended_s, high_s) - max(c.began_s, low_s) for c in calls)
+    return sum(max(0.0, used) for used in used_s) / (slots * (high_s - low_s))
 
 
 def _spent_s(calls: Sequence[Served]) -> float:

@@ -38,7 +38,7 @@ def gepa_client(brief: Brief, data: Data) -> Callable[[], Evolved]:
 
 def drop_in_client(brief: Brief, data: Data) -> Callable[[], Evolved]:
     """Returns our `optimize`, which is given what gepa's is, and the number of slots."""
-    from flashevolve.integrations.gepa.optimize import optimize
+    from flashevolve.integrations.gepa import optimize
 
     def run() -> Evolved:
         with _common(brief, data) as arguments:

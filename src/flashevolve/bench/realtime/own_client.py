@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from flashevolve.bench.realtime.brief import Brief
+from flashevolve.bench.realtime.brief import MODEL, Brief
 from flashevolve.bench.realtime.data import SEED, Data, Example, judged
-from flashevolve.bench.realtime.endpoint import MODEL
 from flashevolve.bench.realtime.evolved import Evolved
 
 WARM = (

@@ -34,12 +34,14 @@ NOTES = (
     "its own defaults but for what the table names: a thread pool of 16 and a language model that "
     "answers batches for gepa, num_threads = 16 for dspy.GEPA, concurrency = 16 for ours. gepa "
     "and dspy.GEPA keep no directory; ours writes its durable log.",
+    "Two runs at a time unless --jobs says otherwise; what they take of a processor is told below.",
     "openevolve is left out: it evolves programs, and this task evolves a prompt.",
 )
 READING = (
     "s to equal calls: until as many metric calls had been answered as all arms of the seed made. "
     "Share of the floor: of the whole run, cold start and last answers included; the floor is the "
-    "run's own calls, spread evenly over the slots. Pool busy: metric calls alone. s to score: "
+    "run's own calls, spread evenly over the slots. In the middle half: slots in use between a "
+    "quarter and three quarters of the run. Pool busy: metric calls alone. s to score: "
     "until the best peer setting's last score on validation; a lower bound where not reached. "
     "Overshoot: metric calls beyond the budget, which also serve the peers' scores."
 )
@@ -154,12 +156,14 @@ def best_peer(rows: Sequence[Row]) -> str | None:
 COLUMNS = (
     ("equal_s", "s to equal calls", 1, 1.0),
     ("share_of_floor", "share of the floor, %", 100, 0.0),
+    ("steady", "in the middle half, %", 100, 0.0),
     ("busy", "pool busy, %", 100, 0.0),
     ("score_s", "s to score", 1, 1.0),
     ("score_reached", "reached it, %", 100, 0.0),
     ("test", "test, points", 100, 1.0),
     ("metric_calls", "metric calls", 1, 0.0),
     ("overshoot", "overshoot", 1, 0.0),
+    ("reflections", "reflections", 1, 0.0),
     ("candidates", "candidates", 1, 0.0),
     ("cpu_share", "CPU, % of a core", 100, 0.0),
     ("cpu_ms_per_call", "CPU ms/call", 1, 1.0),

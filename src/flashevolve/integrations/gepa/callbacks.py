@@ -307,7 +307,7 @@ class Callbacks:
     def _admitted(self, ticket: int) -> None:
         step, pool, state = self._step(ticket), self._pool(), self._mirror.sync()
         step.admitted = True
-        own = [c for c in reversed(pool.candidates.values()) if c.ticket == ticket]
+        own = [c for c in reversed(list(pool.candidates.values())) if c.ticket == ticket]
         if not own or own[0].status != "confirmed":
             return
         candidate, val = own[0], self._objects.val
@@ -316,8 +316,8 @@ class Callbacks:
         front = {i for ids in state.get_pareto_front_mapping().values() for i in ids}
         if not is_seed:
             gone = sorted(self._front - front)
-            known = {"new_front": sorted(front), "displaced_candidates": gone}
-            self._tell(step, "on_pareto_front_updated", **known)
+            update = {"new_front": sorted(front), "displaced_candidates": gone}
+            self._tell(step, "on_pareto_front_updated", **update)
         self._front = front
         self._tell(
             step,
@@ -335,11 +335,10 @@ class Callbacks:
         if is_seed:
             return
         if step.source == MERGE:
-            known = {"new_candidate_idx": index, "parent_ids": parents}
-            self._tell(step, "on_merge_accepted", **known)
+            self._tell(step, "on_merge_accepted", new_candidate_idx=index, parent_ids=parents)
         new = sum(o.score for o in self._known(step, "screen"))
-        known = {"new_candidate_idx": index, "new_score": new, "parent_ids": parents}
-        self._tell(step, "on_candidate_accepted", **known)
+        known = {"new_score": new, "parent_ids": parents}
+        self._tell(step, "on_candidate_accepted", new_candidate_idx=index, **known)
 
     def _outputs(self, index: int) -> dict[Any, Any] | None:
         """Returns the outputs of a program that gepa's state keeps: those that are best."""

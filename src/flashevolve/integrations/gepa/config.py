@@ -29,6 +29,13 @@ class Adapted(GEPA):
     own: tuple[str, ...] = ()
     """Arguments that were objects of the user's."""
 
+    @property
+    def needs_objectives(self) -> bool:
+        """Whether the adapter must give objectives; beside examples it may say that it need not."""
+        objects = getattr(self, "_objects", None)
+        optional = getattr(objects and objects.port.adapter, "objectives_optional", False)
+        return super().needs_objectives and not (optional and self.frontier == "hybrid")
+
     def with_objects(self, objects: Any) -> Self:
         """Returns the settings with a `workflow.Objects`, which is not recorded."""
         object.__setattr__(self, "_objects", objects)

@@ -21,6 +21,7 @@ from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.models import CallableModel, model_of
 from flashevolve.integrations.gepa.port import Port, no_score
 from flashevolve.integrations.gepa.telling import Telling
+from flashevolve.integrations.gepa.view import View
 from flashevolve.integrations.gepa.watch import watch
 from flashevolve.integrations.gepa.workflow import Objects
 from flashevolve.launch import settings_from
@@ -137,14 +138,14 @@ def _run(given: Arguments) -> Finished:
     order = tuple(given.seed_candidate)
     n_calls, singly = _concurrency(given)
     adapter = _adapter(given)
-    started: list[Run] = []
+    view: View | None = None
     mirror = Mirror(
-        lambda: started[0].state if started else None,
+        lambda: view.state() if view else None,
         val,
         order,
         frontier_type=given.frontier_type,
         track_best_outputs=given.track_best_outputs,
-        outputs=lambda artifact, example: port.outputs.pop((artifact, example), None),
+        outputs=lambda candidate: view.outputs(candidate) if view else {},
     )
     port = Port(
         adapter,
@@ -159,7 +160,7 @@ def _run(given: Arguments) -> Finished:
     settings = _settings(given, objects, n_calls)
     prepared = prepare(settings, splits=splits, run=port.run, score=no_score)
     found = Run(prepared)
-    started.append(found)
+    view = View(found, port)
     stoppers = watch(found, mirror, given)
     telling = Telling(found, mirror, objects, given)
     error: BaseException | None = None

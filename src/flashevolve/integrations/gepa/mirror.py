@@ -14,13 +14,13 @@ from flashevolve.engine.state import RunState
 from flashevolve.integrations.gepa.data import Table
 from flashevolve.pools.pareto import ParetoPool, pareto
 
-Outputs = Callable[[str, str], Any]
-"""(artifact hash, our example id) -> what the adapter returned for it; None = not known."""
+Outputs = Callable[[Candidate], Mapping[str, Any]]
+"""A candidate -> what the adapter returned for it, by our example id, as far as that is known."""
 
 
-def no_outputs(artifact: str, example: str) -> Any:
+def no_outputs(candidate: Candidate) -> Mapping[str, Any]:
     """Knows of no output."""
-    return None
+    return {}
 
 
 class Mirror:
@@ -85,11 +85,11 @@ class Mirror:
         scores = {self._val.ids[e]: score for e, score in candidate.scores.items()}
         outputs = {}
         if self._track:
-            known = {e: self._outputs(artifact.hash, e) for e in candidate.scores}
-            outputs = {self._val.ids[e]: o for e, o in known.items() if o is not None}
-        objectives = {
-            self._val.ids[e]: dict(by_name) for e, by_name in candidate.objectives.items()
-        }
+            known = self._outputs(candidate)
+            outputs = {self._val.ids[e]: known[e] for e in candidate.scores if e in known}
+        # Also of examples that have none: gepa takes a state without any for a mistake.
+        told = candidate.objectives if self._frontier_type == "instance" else candidate.scores
+        objectives = {self._val.ids[e]: dict(candidate.objectives.get(e, {})) for e in told}
         evaluation = ValsetEvaluation(
             outputs_by_val_id=outputs,
             scores_by_val_id=scores,

@@ -133,9 +133,12 @@ class CallableModel:
 
 
 def _prompt(messages: tuple[Message, ...]) -> Any:
-    """Returns a single text as gepa would pass it, anything else as OpenAI's messages."""
-    if len(messages) == 1 and isinstance(messages[0].content, str):
-        return messages[0].content
+    """Returns text alone as one text, which is all that gepa passes, images as OpenAI's messages.
+
+    Most functions of users know nothing else, and a repair, too, must be able to ask them.
+    """
+    if all(isinstance(m.content, str) for m in messages):
+        return "\n\n".join(str(m.content) for m in messages)
     return [{"role": m.role, "content": _content(m)} for m in messages]
 
 

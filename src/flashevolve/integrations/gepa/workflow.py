@@ -83,6 +83,7 @@ class AdaptedWorkflow(GEPAWorkflow):
     def __init__(self, config: Adapted, setup: Setup, objects: Objects) -> None:
         self.objects = objects
         super().__init__(config, setup)
+        self.sweep_ids = self._picked
         if config.proposer != "model":
             self.roles = ()  # type: ignore[misc]
 
@@ -270,7 +271,7 @@ class AdaptedWorkflow(GEPAWorkflow):
         )
         return bool(objects.acceptance.should_accept(proposal, objects.mirror.sync()))
 
-    def sweep_ids(self, item: Item[Step]) -> Sequence[str]:
+    def _picked(self, item: Item[Step]) -> Sequence[str]:
         """Returns the validation ids, or what the user's policy picks of them."""
         state, objects = self.objects.mirror.sync(), self.objects
         if objects.validation is None or state is None:

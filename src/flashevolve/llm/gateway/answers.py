@@ -4,12 +4,16 @@ Pure. What is an answer of a kind (refused, cut off, empty) is told as an answer
 expect one; what no further request can mend is told so that no client tries again by itself.
 """
 
+import sys
+from array import array
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from flashevolve.engine.funds import BudgetExhausted
 from flashevolve.errors import FlashEvolveError
+from flashevolve.llm.embeddings import Embeddings
 from flashevolve.llm.errors import Fatal, LLMError, Refused, Truncated
 from flashevolve.llm.messages import Reply
 from flashevolve.llm.served import error_body
@@ -86,6 +90,26 @@ def usage(replies: Sequence[Reply]) -> dict[str, int]:
     n_in = sum(reply.tokens_in or 0 for reply in replies)
     n_out = sum(reply.tokens_out or 0 for reply in replies)
     return {"prompt_tokens": n_in, "completion_tokens": n_out, "total_tokens": n_in + n_out}
+
+
+def vectors(model: str, found: Embeddings, as_base64: bool) -> dict[str, Any]:
+    """Returns the body of an answer with embeddings."""
+    data = [
+        {"object": "embedding", "index": i, "embedding": _vector(vector, as_base64)}
+        for i, vector in enumerate(found.vectors)
+    ]
+    n_in = found.tokens_in or 0
+    told = {"prompt_tokens": n_in, "total_tokens": n_in}
+    return {"object": "list", "data": data, "model": found.model or model, "usage": told}
+
+
+def _vector(vector: "array[float]", as_base64: bool) -> Any:
+    if not as_base64:
+        return list(vector)
+    little = array("f", vector)
+    if sys.byteorder == "big":
+        little.byteswap()
+    return b64encode(little.tobytes()).decode()
 
 
 def failure_of(error: Exception) -> Failure:

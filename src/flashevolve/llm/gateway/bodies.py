@@ -11,6 +11,7 @@ from typing import Any
 
 from flashevolve.errors import TaskError, nearest
 from flashevolve.llm.dicts import as_messages
+from flashevolve.llm.embeddings import Inputs, embed_request
 from flashevolve.llm.messages import Message
 from flashevolve.llm.served import (
     BadRequest,
@@ -105,6 +106,42 @@ def read_chat(blob: bytes, known: Known) -> Asked:
         stream=flag_of(body, "stream"),
         include_usage=flag_of(options, "include_usage", "stream_options.include_usage"),
         fields=_fields(body, known.limits[role]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedVectors:
+    """What a body asks to have embedded."""
+
+    model: str
+    role: str
+    inputs: Inputs
+    as_base64: bool
+    options: Mapping[str, Any]
+
+
+def read_embed(blob: bytes, known: Known) -> AskedVectors:
+    """Returns what a request for embeddings asks for. Raises `BadRequest`."""
+    body = {name: value for name, value in read_object(blob).items() if value is not None}
+    model, inputs = text_of(body, "model"), body.get("input")
+    coding = body.get("encoding_format", "float")
+    if coding not in ("float", "base64"):
+        raise wrong(body, "encoding_format", "'float' or 'base64'")
+    if isinstance(inputs, list) and inputs and all(type(token) is int for token in inputs):
+        inputs = [inputs]  # One text, as its tokens.
+    if not isinstance(inputs, str | list):
+        raise wrong(body, "input", "a text or a list of texts")
+    options = {k: v for k, v in body.items() if k not in ("model", "input", "encoding_format")}
+    try:
+        embed_request(inputs, options)
+    except TaskError as error:
+        raise BadRequest(f"input: {error}", param="input") from None
+    return AskedVectors(
+        model=model,
+        role=known.role(model),
+        inputs=inputs,
+        as_base64=coding == "base64",
+        options=options,
     )
 
 

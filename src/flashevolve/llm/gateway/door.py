@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from flashevolve.errors import ConfigError
+from flashevolve.llm.embeddings import Embeddings, Inputs
 from flashevolve.llm.messages import Message, Reply
 
 if TYPE_CHECKING:
@@ -28,12 +29,18 @@ TOKEN_BYTES = 24
 
 
 class Asking(Protocol):
-    """The way to a model that belongs to one evaluation."""
+    """The journaled, metered way to models that belongs to one evaluation."""
 
     def __call__(
         self, role: str, messages: Sequence[Message], **parameters: Any
     ) -> Coroutine[Any, Any, Reply]:
-        """Asks a model of `role`."""
+        """Asks a model of `role`; see `CallService.chat`."""
+        ...
+
+    def embed(
+        self, role: str, inputs: Inputs, **parameters: Any
+    ) -> Coroutine[Any, Any, Embeddings]:
+        """Returns the vectors of texts; see `CallService.embed`."""
         ...
 
 
@@ -69,7 +76,7 @@ class Door:
             raise ConfigError(
                 "ctx.base_url: expected a function that is no `async def` or models in real time, "
                 "found an async one in virtual time, in which its client cannot wait. Use "
-                "ctx.chat, a plain def, or `flashevolve sim` with its address as base_url"
+                "ctx.chat, a plain def, or `flashevolve sim serve` and its address as base_url"
             )
         return self._gateway.address()
 

@@ -23,7 +23,7 @@ from typing import Any
 from aiohttp import web
 
 from flashevolve.engine.together import together
-from flashevolve.llm.errors import Empty, Refused, Truncated
+from flashevolve.llm.errors import CutShort, Empty, Refused, Truncated
 from flashevolve.llm.gateway.answers import (
     Head,
     chunks,
@@ -31,8 +31,9 @@ from flashevolve.llm.gateway.answers import (
     failure_of,
     reply_of,
     usage_chunk,
+    vectors,
 )
-from flashevolve.llm.gateway.bodies import Asked, Known, read_chat
+from flashevolve.llm.gateway.bodies import Asked, Known, read_chat, read_embed
 from flashevolve.llm.gateway.door import Door, Ended
 from flashevolve.llm.messages import Reply
 from flashevolve.llm.served import BadRequest, error_body, event
@@ -47,7 +48,7 @@ KEEP_ALIVE_S = 75.0
 """Longer than clients keep a connection, so that none sends into a closing one."""
 SHUTDOWN_S = 0.2
 """That answers under way get when the run ends; all doors are closed by then."""
-ROUTES = "POST /v1/chat/completions, GET /v1/models"
+ROUTES = "POST /v1/chat/completions, POST /v1/embeddings, GET /v1/models"
 NO_RETRY = {"x-should-retry": "false"}
 """Read by OpenAI's own clients."""
 
@@ -77,6 +78,7 @@ class Server:
     async def _start(self) -> None:
         app = web.Application(middlewares=[self._told_in_json], client_max_size=MAX_BODY_BYTES)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/embeddings", self._embed)
         app.router.add_get("/v1/models", self._models)
         self._runner = web.AppRunner(
             app,
@@ -106,9 +108,10 @@ class Server:
             body = error_body(problem, "invalid_request_error")
             return web.json_response(body, status=error.status)
         except Exception as error:  # the boundary of the server: the client hears of a bug as well
-            return web.json_response(
-                _failed(error), status=failure_of(error).status, headers=NO_RETRY
-            )
+            # An answer of which a part was passed on is the client's own to ask for again.
+            headers = {} if isinstance(error, CutShort) else NO_RETRY
+            status = failure_of(error).status
+            return web.json_response(_failed(error), status=status, headers=headers)
 
     def _door(self, request: web.Request) -> Door:
         """Returns the door that the request's token opens. Raises `Ended` if there is none."""
@@ -137,6 +140,12 @@ class Server:
             return await _Stream(request, door, asked, head).response()
         replies = await door.through(_replies(door, asked))
         return web.json_response(completion(head, replies))
+
+    async def _embed(self, request: web.Request) -> web.StreamResponse:
+        door = self._door(request)
+        asked = read_embed(await request.read(), self._known)
+        found = await door.through(door.ask.embed(asked.role, asked.inputs, **asked.options))
+        return web.json_response(vectors(asked.model, found, asked.as_base64))
 
 
 class _Stream:
