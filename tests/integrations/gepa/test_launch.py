@@ -699,3 +699,18 @@ def test_a_policy_of_validation_is_asked_once_for_a_child_that_is_evaluated_afte
     assert n_asked == 1
     found = finished(tmp_path, Levels(), val_evaluation_policy=Half(), schedule="sync")
     assert n_asked == found.gepa.num_candidates - 1
+
+
+def test_an_adapter_may_be_made_of_coroutines(tmp_path: Path) -> None:
+    class Async(Levels):
+        async def evaluate(self, batch: Any, candidate: Any, capture_traces: bool = False) -> Any:
+            await asyncio.sleep(0)
+            return super().evaluate(batch, candidate, capture_traces)
+
+        async def make_reflective_dataset(self, candidate: Any, batch: Any, names: Any) -> Any:
+            return super().make_reflective_dataset(candidate, batch, names)
+
+    adapter = Async()
+    found = finished(tmp_path, adapter)
+    assert found.gepa.best_candidate["p"].count("x") >= 2
+    assert adapter.most_inside == 1

@@ -31,19 +31,23 @@ TREATMENT: Mapping[str, tuple[Kind, str]] = {
     "candidate_selection_strategy": ("as gepa", "objects see a GEPAState that follows the run"),
     "frontier_type": ("as gepa", ""),
     "skip_perfect_score": ("as gepa", ""),
-    "batch_sampler": ("as gepa", "an example that padding repeats counts once: results are kept by id"),
+    "batch_sampler": ("as gepa", "an example that padding repeats counts once: results are kept"
+        " by id"),
     "reflection_minibatch_size": ("as gepa", ""),
     "perfect_score": ("as gepa", ""),
     "reflection_prompt_template": ("as gepa", ""),
     "custom_candidate_proposer": ("as gepa", ""),
     "module_selector": ("as gepa", "a name moves its pointer at selection, an object is asked after"
         " the rollout, since it reads the traces"),
-    "use_merge": ("as gepa", "ancestors that all score zero do not end the run: one is drawn evenly"),
+    "use_merge": ("as gepa", "ancestors that all score zero do not end the run: one is drawn"
+        " evenly"),
     "max_merge_invocations": ("as gepa", ""),
     "merge_val_overlap_floor": ("as gepa", ""),
-    "max_metric_calls": ("ours", "never overshot, since calls are reserved; a run that cannot make one step is"
+    "max_metric_calls": ("ours", "never overshot, since calls are reserved; a run that cannot"
+        " make one step is"
         " refused"),
-    "max_reflection_cost": ("ours", "dollars of role reflect, looked at after each step, so that steps under"
+    "max_reflection_cost": ("ours", "dollars of role reflect, looked at after each step, so"
+        " that steps under"
         " way may exceed it"),
     "stop_callbacks": ("as gepa", "asked after each step"),
     "logger": ("as gepa", "None = Python's logging, logger `flashevolve`"),
@@ -59,19 +63,22 @@ TREATMENT: Mapping[str, tuple[Kind, str]] = {
     "mlflow_experiment_name": ("as gepa", ""),
     "mlflow_attach_existing": ("as gepa", ""),
     "tracking_key_prefix": ("as gepa", ""),
-    "track_best_outputs": ("as gepa", "after a resume, older outputs are as the log kept them: JSON or repr"),
+    "track_best_outputs": ("as gepa", "after a resume, older outputs are as the log kept them:"
+        " JSON or repr"),
     "display_progress_bar": ("no effect", "`flashevolve show RUN_DIR` shows a run in progress"),
     "use_cloudpickle": ("no effect", "nothing is pickled"),
     "cache_evaluation": ("no effect", "validation scores are always kept, and shared by id"),
     "seed": ("ours", "every draw has a stream of its own, so that order does not matter"),
     "raise_on_exception": ("ours", "True: the adapter's exception ends the run, which can be"
         " resumed; False: the step fails, and five in a row end the run"),
-    "val_evaluation_policy": ("ours", "get_eval_batch is asked; the best is the highest mean, since our pool"
+    "val_evaluation_policy": ("ours", "get_eval_batch is asked; the best is the highest mean,"
+        " since our pool"
         " ranks"),
     "acceptance_criterion": ("as gepa", ""),
     "sampling_strategy": ("no effect", "steps run side by side without it; a class of your own is"
         " refused"),
-    "selection_strategy": ("ours", "all that improve are taken, since steps end one by one; anything else is"
+    "selection_strategy": ("ours", "all that improve are taken, since steps end one by one;"
+        " anything else is"
         " refused"),
     "reflection_strategy": ("as gepa", "one reflection at a time, since it may carry a session"),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from flashevolve.integrations.gepa.batches import Texts, checked, checked_all, j
 from flashevolve.integrations.gepa.current import entered
 from flashevolve.integrations.gepa.data import Table
 from flashevolve.integrations.gepa.errors import failure
-from flashevolve.integrations.gepa.threads import Threads
+from flashevolve.integrations.gepa.threads import Threads, awaited
 from flashevolve.outcome import Outcome
 from flashevolve.task import Example, Split
 
@@ -312,10 +312,11 @@ class Port:
             if self._many is not None:
                 options = {"capture_traces": traces} if self._takes_traces else {}
                 sizes = [len(batch) for _, batch in items]
-                return checked_all(self._many(items, **options), sizes, traces=traces)
+                many = awaited(self._many(items, **options))
+                return checked_all(many, sizes, traces=traces)
             ((candidate, instances),) = items
             n = len(instances)  # Now, since an adapter may empty what it is given.
-            found = self.adapter.evaluate(instances, candidate, capture_traces=traces)
+            found = awaited(self.adapter.evaluate(instances, candidate, capture_traces=traces))
             return [checked(found, n, "evaluate", traces=traces)]
 
     def _settle(self, units: list[_Unit], batches: list[Any]) -> None:

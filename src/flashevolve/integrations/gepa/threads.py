@@ -6,6 +6,7 @@ by itself after the call. Context variables are those of the caller.
 
 import asyncio
 import contextvars
+import inspect
 import threading
 import time
 from collections.abc import Callable
@@ -41,7 +42,8 @@ class Threads:
         with self._changed:
             self._n_inside += 1
         try:
-            return function(*arguments)
+            found: T = awaited(function(*arguments))
+            return found
         except StopIteration as error:
             # A future refuses it, and whoever awaits that would hang for ever.
             raise RuntimeError("StopIteration") from error
@@ -68,3 +70,14 @@ class Threads:
             while self._n_inside and (left_s := until_s - time.monotonic()) > 0:
                 self._changed.wait(left_s)
             return not self._n_inside
+
+
+def awaited(found: Any) -> Any:
+    """Returns what a call gave; an `async def` of the user's gets a loop of its own, here."""
+    if not inspect.iscoroutine(found):
+        return found
+
+    async def wait() -> Any:
+        return await found
+
+    return asyncio.run(wait())
