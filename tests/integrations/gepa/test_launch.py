@@ -714,3 +714,41 @@ def test_an_adapter_may_be_made_of_coroutines(tmp_path: Path) -> None:
     found = finished(tmp_path, adapter)
     assert found.gepa.best_candidate["p"].count("x") >= 2
     assert adapter.most_inside == 1
+
+
+def test_an_adapter_finds_its_state_again_after_a_resume(tmp_path: Path) -> None:
+    class Counting(Levels):
+        n = 0
+        given: Any = None
+
+        def get_adapter_state(self) -> dict[str, int]:
+            return {"n": self.n}
+
+        def set_adapter_state(self, state: dict[str, int]) -> None:
+            assert self.calls == []
+            self.given, self.n = state, state["n"]
+
+        def scored(self, batch: Any, candidate: Any, traces: bool) -> Any:
+            self.n += 1
+            if self.n == 9:
+                raise OSError("gone")
+            return super().scored(batch, candidate, traces)
+
+    first, second = Counting(), Counting()
+    with pytest.raises(OSError, match="gone"):
+        finished(tmp_path, first, schedule="sync")
+    assert first.given is None
+    second.n = 100
+    with pytest.raises(OSError, match="gone"):  # Counted on, up to 9 again.
+        finished(tmp_path, second, schedule="sync")
+    assert second.given is not None
+    assert 2 <= second.given["n"] <= 8
+
+
+def test_a_state_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    class Odd(Levels):
+        def get_adapter_state(self) -> Any:
+            return {"seen": {1, 2}}
+
+    with pytest.raises(TaskError, match="get_adapter_state: expected what JSON can hold"):
+        finished(tmp_path, Odd())

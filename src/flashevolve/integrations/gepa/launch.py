@@ -5,18 +5,22 @@ returns gepa's own `GEPAResult`. What it takes besides is keyword-only. `run` re
 beside gepa's. What differs from gepa on purpose is listed in `arguments.TREATMENT`.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flashevolve.config import Budget, Model
 from flashevolve.data.loaders import Splits
 from flashevolve.errors import ConfigError
+from flashevolve.events import ItemEnded, Record
 from flashevolve.integrations.gepa.arguments import ACCEPTANCE, Arguments, check
 from flashevolve.integrations.gepa.chat import ChatAdapter
 from flashevolve.integrations.gepa.config import Adapted, Proposer
 from flashevolve.integrations.gepa.data import table
 from flashevolve.integrations.gepa.errors import AdapterFailed
+from flashevolve.integrations.gepa.keeping import keep, restore
 from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.models import CallableModel, model_of
 from flashevolve.integrations.gepa.port import Port, no_score
@@ -161,6 +165,8 @@ def _run(given: Arguments) -> Finished:
     prepared = prepare(settings, splits=splits, run=port.run, score=no_score)
     found = Run(prepared)
     view = View(found, port)
+    restore(adapter, Path(found.dir))
+    found.observe(_keeps(port, mirror, Path(found.dir)))
     stoppers = watch(found, mirror, given)
     telling = Telling(found, mirror, objects, given)
     error: BaseException | None = None
@@ -186,6 +192,23 @@ def _run(given: Arguments) -> Finished:
     if stoppers.error is not None:
         raise stoppers.error
     return Finished(gepa=_gepa_result(given, found, mirror), flashevolve=result)
+
+
+def _keeps(port: Port, mirror: Mirror, directory: Path) -> Callable[[Record], None]:
+    """Returns what writes the adapter's state, where that changed, after each step."""
+    written: str | None = None
+
+    def look(record: Record) -> None:
+        nonlocal written
+        text = port.adapter_state
+        if text is None or text == written or not isinstance(record.event, ItemEnded):
+            return
+        keep(text, directory)
+        written = text
+        if mirror.state is not None:
+            mirror.state.adapter_state = json.loads(text)
+
+    return look
 
 
 def _gepa_result(given: Arguments, run: Run, mirror: Mirror) -> Any:

@@ -20,6 +20,7 @@ from flashevolve.integrations.gepa.batches import Texts, checked, checked_all, j
 from flashevolve.integrations.gepa.current import entered
 from flashevolve.integrations.gepa.data import Table
 from flashevolve.integrations.gepa.errors import failure
+from flashevolve.integrations.gepa.keeping import taken
 from flashevolve.integrations.gepa.threads import Threads, awaited
 from flashevolve.outcome import Outcome
 from flashevolve.task import Example, Split
@@ -86,6 +87,8 @@ class Port:
         self.adapter = adapter
         self.outputs: dict[tuple[str, str], Any] = {}
         """(artifact hash, validation example id) -> what the adapter returned."""
+        self.adapter_state: str | None = None
+        """What the adapter said of its state after its last call, as JSON."""
         self.n_calls = n_calls
         self.raises = raises
         self._tables = tables
@@ -262,7 +265,7 @@ class Port:
 
     async def _do(self, job: _Job) -> None:
         try:
-            result = await self._threads.call(job.function, *job.arguments)
+            result = await self._threads.call(self._done, job)
         except asyncio.CancelledError:
             job.future.cancel()
             raise
@@ -275,6 +278,12 @@ class Port:
         finally:
             if job.alone:
                 self._alone = False
+
+    def _done(self, job: _Job) -> Any:
+        """In a thread: one call of another method."""
+        result = awaited(job.function(*job.arguments))
+        self.adapter_state = taken(self.adapter)
+        return result
 
     async def _evaluate(self, units: list[_Unit]) -> None:
         leader = units[0].asks[0].context
@@ -313,10 +322,12 @@ class Port:
                 options = {"capture_traces": traces} if self._takes_traces else {}
                 sizes = [len(batch) for _, batch in items]
                 many = awaited(self._many(items, **options))
+                self.adapter_state = taken(self.adapter)
                 return checked_all(many, sizes, traces=traces)
             ((candidate, instances),) = items
             n = len(instances)  # Now, since an adapter may empty what it is given.
             found = awaited(self.adapter.evaluate(instances, candidate, capture_traces=traces))
+            self.adapter_state = taken(self.adapter)
             return [checked(found, n, "evaluate", traces=traces)]
 
     def _settle(self, units: list[_Unit], batches: list[Any]) -> None:
