@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # What it shares with the
 
 import aiohttp
 from pydantic import TypeAdapter
+from raw_server import Shape, raw_server
 
-from benchmarks.raw_server import Shape, raw_server
 from flashevolve.engine.ask import OriginAsk
 from flashevolve.engine.funds import Funds
 from flashevolve.engine.log import EventLog

@@ -24,6 +24,7 @@ from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import Reply, Request
 from flashevolve.llm.prices import Price
 from flashevolve.llm.retry import RetryPolicy
+from flashevolve.outcome import Scored
 from flashevolve.policies.staleness import Staleness
 from flashevolve.store.writer import StoreWriter
 from flashevolve.task import Example, Task
@@ -79,7 +80,7 @@ class CountingStore:
         """Knows of none."""
         return ()
 
-    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, float]]:
+    def shared_scores(self, artifact: str) -> Iterable[tuple[ScoreKey, Scored]]:
         """Knows of none."""
         return ()
 

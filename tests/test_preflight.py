@@ -371,7 +371,7 @@ def test_settings_of_control_out_of_range_are_refused_in_one_line(
 def test_speculation_is_refused_where_nobody_would_be_believed() -> None:
     from flashevolve.algorithms.gepa import GEPA
 
-    early = {"speculation": {"evaluate": 0.5}}
+    early: Any = {"speculation": {"evaluate": 0.5}}
     check(budget=Budget(metric_calls=100), options=GEPA(frontier="hybrid"), **early)
     with pytest.raises(ConfigError, match=r"expected 1 with frontier = 'objective'.*found 0\.5"):
         check(budget=Budget(metric_calls=100), options=GEPA(frontier="objective"), **early)

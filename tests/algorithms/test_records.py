@@ -1,4 +1,4 @@
-from flashevolve.algorithms.records import MAX_VALUE_CHARS, records
+from flashevolve.algorithms.records import MAX_VALUE_CHARS, record, records
 from flashevolve.outcome import Outcome
 from flashevolve.task import Example
 
@@ -33,3 +33,10 @@ def test_a_runaway_output_loses_its_middle_visibly() -> None:
     assert "[... 2 characters cut ...]" in text
     assert "zz\n## Feedback" in text
     assert len(text) < MAX_VALUE_CHARS + 200
+
+
+def test_the_shown_field_may_be_spelt_in_another_case() -> None:
+    example = Example(id="1", data={"Problem": "Add 1 and 2.", "Answer": 3})
+    told = record(example, Outcome(score=0.0, output="4"), "problem")
+    assert "## Input\nAdd 1 and 2.\n" in told
+    assert "Answer" not in told

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from flashevolve.cli.init import RUN_TOML
+from flashevolve.cli.init import KINDS
 from flashevolve.cli.main import invoke
 from flashevolve.config import load, resolve
+from flashevolve.prepare import prepare
 
 Capture = pytest.CaptureFixture[str]
 
@@ -68,5 +69,18 @@ def test_an_unknown_kind_is_one_line(tmp_path: Path, capsys: Capture) -> None:
     assert "'prompt'" in line
 
 
-def test_the_template_says_where_it_lies() -> None:
-    assert "flashevolve run a/run.toml" in RUN_TOML.format(path="a/run.toml")
+def test_the_configuration_says_where_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["init", "prompt", "a"]) == 0
+    assert "flashevolve run a/run.toml" in Path("a/run.toml").read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_a_run_that_the_checks_pass(kind: str, tmp_path: Path) -> None:
+    assert invoke(["init", kind, str(tmp_path / "mine")]) == 0
+    config = tmp_path / "mine" / "run.toml"
+    plan = prepare(resolve(load(config), config.parent))
+    assert [len(plan.splits[split]) for split in ("train", "val", "test")] == [60, 60, 100]
+    assert plan.simulated

@@ -2,6 +2,9 @@
 
 import re
 import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,15 +16,27 @@ import flashevolve
 from flashevolve import plugin
 from flashevolve.cli.main import COMMANDS, invoke
 from flashevolve.simulate.constants import constants
+from flashevolve.simulate.endpoint import Endpoint
 from flashevolve.workloads.instructions import score, write
 from tests.docs.pages import PAGES, Block, anchors, blocks, commands, links
+from tests.fakes.simulated import served
 from tests.source import ROOT
 
 REAL_MODEL = re.compile(r'"openai/[\w.-]+"')
 SIMULATED = '"sim/h100-qwen3-8b"'
 
 
-@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: str(block.name))
+GUIDE = "coming-from"
+"""A page whose code asks by other people's clients, which need an address."""
+
+
+def of_guide(block: Block) -> bool:
+    return block.page.stem == GUIDE
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in blocks("python") if not of_guide(b)], ids=lambda block: str(block.name)
+)
 def test_python_in_the_documents_runs_on_the_simulated_model(
     block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -30,6 +45,45 @@ def test_python_in_the_documents_runs_on_the_simulated_model(
     script.write_text(REAL_MODEL.sub(SIMULATED, block.text), encoding="utf-8")
     made = runpy.run_path(str(script))
     assert made
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(Endpoint.from_preset("h100-qwen3-8b")) as base_url:
+        yield base_url
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    "block", [b for b in blocks("python") if of_guide(b)], ids=lambda block: str(block.name)
+)
+def test_python_in_the_guide_runs_on_a_simulated_endpoint(
+    block: Block, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, value in {
+        "OPENAI_BASE_URL": address,
+        "OPENAI_API_BASE": address,
+        "OPENAI_API_KEY": "none",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "DSPY_CACHEDIR": str(tmp_path / "cache"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    script = tmp_path / f"{block.name.replace('-', '_')}.py"
+    text = REAL_MODEL.sub('"openai/h100-qwen3-8b"', block.text)
+    script.write_text(text, encoding="utf-8")
+    # In a process of its own: these clients keep threads, caches and settings.
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip()
+
+
+def test_the_page_of_gepas_arguments_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_gepa_arguments.py"))["page"]()
+    written = (ROOT / "docs" / "gepa-arguments.md").read_text(encoding="utf-8")
+    assert written == made, "run python docs/make_gepa_arguments.py"
 
 
 def test_the_algorithm_in_the_documents_evolves_a_prompt(

@@ -89,7 +89,7 @@ def test_what_is_in_use_is_shared_and_stays() -> None:
         async with shared.of("a") as one, shared.of("a") as other:
             assert one is other
             await note(shared, disk, "b", 1)
-            one[("val", "e", 0)] = 1.0
+            one[("val", "e", 0)] = Scored(1.0)
         assert disk.read == []
 
     run_virtual(main())

@@ -29,6 +29,15 @@ class Spec:
     client: Any = None
 
 
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_openai_is_where_its_own_client_would_look(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
+    assert endpoint(Spec("openai/gpt-5")).base_url == "http://127.0.0.1:9/v1"
+    assert account(Spec("gpt-5")) == "127.0.0.1:9 OPENAI_API_KEY"
+
+
 @pytest.mark.parametrize(
     ("spec", "name", "base_url", "key_env"),
     [

@@ -1,6 +1,9 @@
 """`flashevolve init`: an example that runs at once, offline, with the edits that make it real."""
 
+import json
 import shlex
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -19,7 +22,7 @@ policy = "reflective"       # what happens to stale steps: reflective, guarded o
 seed = 0                    # of everything that is drawn at random
 
 [artifact]                  # what evolves: component = "text", or a file
-system = {{ file = "prompt.md" }}
+{artifact}
 
 # EDIT 1: the model. For example
 #   name = "openai/gpt-4o-mini"                # its key: export OPENAI_API_KEY=...
@@ -37,12 +40,12 @@ name = "sim/h100-qwen3-8b"
 #   [data]
 #   path = "my.csv"         # one file to be split; or train, val and test as below
 [task]
-workload = "instructions"   # brings its own scoring and the names of its fields
-
+{task:<27} # brings its own scoring and the names of its fields
+{corpus}
 [data]
-train = "train.jsonl"       # to learn from
-val = "val.jsonl"           # to rank candidates
-test = "test.jsonl"         # scored once, at the end
+{train:<27} # to learn from
+{val:<27} # to rank candidates
+{test:<27} # scored once, at the end
 
 [budget]                    # at least one limit: metric_calls, proposals, tokens, usd, seconds
 metric_calls = 2000
@@ -52,28 +55,48 @@ concurrency = 32            # requests in flight
 """
 
 
+KINDS = ("prompt", "aime", "ifbench", "hotpotqa", "hover")
+"""What can be written: a prompt for the task `instructions`, or a program of a built-in task."""
+
+
 @click.command("init")
-@click.argument("kind", metavar="prompt", type=click.Choice(["prompt"]))
+@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 def command(kind: str, directory: Path) -> None:
-    """Write an example to DIR: run.toml, prompt.md and data.
+    """Write an example to DIR: run.toml, what evolves, and data.
 
-    `flashevolve run DIR/run.toml` then runs it at once, offline, on a simulated model.
+    KIND is prompt (one prompt), or a built-in task with its program: aime, ifbench, hotpotqa,
+    hover. `flashevolve run DIR/run.toml` then runs it at once, offline, on a simulated model.
     """
-    from flashevolve.workloads.instructions import write
-
     try:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise ConfigError(
                 f"{directory}: expected a new or empty directory, found something in it; "
                 f"choose another one"
             )
-        write(directory, n_train=60, n_val=60, n_test=100)
+        text = _write(kind, directory)
         config = directory / "run.toml"
-        (directory / "prompt.md").write_text(PROMPT, encoding="utf-8", newline="\n")
-        config.write_text(
-            RUN_TOML.format(path=shlex.quote(str(config))), encoding="utf-8", newline="\n"
-        )
+        config.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise ConfigError(f"{directory}: cannot write there: {error.strerror}") from None
     click.echo(f"wrote {directory}; next: flashevolve run {shlex.quote(str(config))}")
+
+
+def _write(kind: str, directory: Path) -> str:
+    """Writes all but the configuration, and returns that."""
+    task = "instructions" if kind == "prompt" else kind
+    package = import_module(f"flashevolve.workloads.{task}")
+    paths: Mapping[str, Path] = package.write(directory, n_train=60, n_val=60, n_test=100)
+    if kind == "prompt":
+        (directory / "prompt.md").write_text(PROMPT, encoding="utf-8", newline="\n")
+        artifact = 'system = { file = "prompt.md" }'
+    else:
+        artifact = "\n".join(f"{name} = {json.dumps(text)}" for name, text in package.SEED.items())
+    files = {split: f'{split} = "{path.name}"' for split, path in paths.items()}
+    corpus = f"{files['corpus']}\n" if "corpus" in files else ""
+    return RUN_TOML.format(
+        path=shlex.quote(str(directory / "run.toml")),
+        artifact=artifact,
+        task=f'workload = "{task}"',
+        **{**files, "corpus": corpus},
+    )

@@ -9,9 +9,9 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
-from contextvars import copy_context
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar, cast
@@ -66,7 +66,8 @@ class _Context:
     def __init__(self, ask: Ask, attempt: Attempt, door: Door | None) -> None:
         self.attempt = attempt
         self._ask = ask
-        self._door = door
+        self.door = door
+        """None = there is no gateway. Another context of the same call may have it as well."""
 
     @property
     def base_url(self) -> str:
@@ -89,9 +90,9 @@ class _Context:
         return {**kept, **named, "OPENAI_API_KEY": self.api_key}
 
     def _way_in(self) -> Door:
-        if self._door is None:
+        if self.door is None:
             raise TaskError("ctx.base_url: expected a run with a gateway, found none. Use ctx.chat")
-        return self._door
+        return self.door
 
 
 class AsyncContext(_Context):
@@ -145,10 +146,13 @@ class SyncContext(_Context):
         finally:
             self._pending.discard(future)
 
-    def sit(self) -> None:
-        """Called in the thread that works for this context, before it does."""
-        if self._door is not None:
-            self._door.sit()
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Entered in the thread that works for this context: it is the current one there."""
+        if self.door is not None:
+            self.door.sit()
+        with being(self):
+            yield
 
     def close(self) -> None:
         """Cancels what the thread waits for; it may ask for nothing more."""
@@ -287,9 +291,7 @@ class UserCode:
                     # A loop in virtual time has threads of its own.
                     threads = None if hasattr(loop, "call_from_thread") else self._threads
                     call = partial(_contained, kind, context, first, second, *handed)
-                    # A thread of the pool knows nothing of who asks, unless it is told.
-                    inside = partial(copy_context().run, call)
-                    result = await loop.run_in_executor(threads, inside)
+                    result = await loop.run_in_executor(threads, call)
                 return await result if isinstance(result, Awaitable) else result
         finally:
             # A thread outlives its cancelled evaluation; its requests must not.
@@ -312,9 +314,9 @@ def _is_short(output: Any) -> bool:
 
 def _contained(kind: _Kind, context: SyncContext, *arguments: Any) -> Any:
     """Calls a function in a thread; a future can hold whatever it raises."""
-    context.sit()
     try:
-        return kind.function(*arguments)
+        with context.at_work():
+            return kind.function(*arguments)
     except StopIteration as error:
         # A future refuses it, and whoever awaits that would hang for ever.
         raise RuntimeError(f"{kind.name} raised StopIteration") from error

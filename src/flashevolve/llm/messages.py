@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
-SYSTEM_ROLES = frozenset({"system", "developer"})
-"""Who says how to behave; the second is a newer name for the first."""
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
@@ -77,6 +75,11 @@ class Message:
     """Only on tool turns: the call that this answers."""
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Its other fields (name, audio, refusal, ...), sent as they are."""
+
+    @property
+    def is_standing(self) -> bool:
+        """Whether it says how to behave; "developer" is a newer name for "system"."""
+        return self.role in ("system", "developer")
 
     @property
     def text(self) -> str:

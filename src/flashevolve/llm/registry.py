@@ -9,6 +9,7 @@ that: nothing is looked up for it, its account is the client's `account` if it h
 price is known only if it was configured.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -86,10 +87,20 @@ class Provider:
 
     base_url: str
     key_env: str | None
+    base_envs: tuple[str, ...] = ()
+    """Environment variables that name another address, as this provider's own client reads them."""
+
+    @property
+    def address(self) -> str:
+        """The base URL, the environment's if that has one."""
+        named = (os.environ.get(name, "").strip() for name in self.base_envs)
+        return next(filter(None, named), self.base_url)
 
 
 PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openai": Provider(
+        "https://api.openai.com/v1", "OPENAI_API_KEY", ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+    ),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "ollama": Provider("http://127.0.0.1:11434/v1", None),
 }
@@ -133,9 +144,7 @@ def endpoint(model: ModelSpec) -> Endpoint:
             f"model {model.name!r} needs a base_url, or a name that starts with one of "
             f"{', '.join(f'{p}/' for p in known)}.{hint}"
         )
-    return Endpoint(
-        name=rest, base_url=provider.base_url, key_env=model.key_env or provider.key_env
-    )
+    return Endpoint(name=rest, base_url=provider.address, key_env=model.key_env or provider.key_env)
 
 
 def connect(

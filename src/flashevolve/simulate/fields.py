@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Literal
 
-from flashevolve.llm.messages import SYSTEM_ROLES, Message
+from flashevolve.llm.messages import Message
 from flashevolve.simulate.terms import words_of
 
 _MARKER = re.compile(r"^\[\[ ## (\w+) ## \]\][ \t]*$", re.MULTILINE)
@@ -68,7 +68,7 @@ class Fields:
 
 def read_fields(messages: Sequence[Message]) -> Fields | None:
     """Returns the fields of a conversation; None if it is not written in fields."""
-    system = "\n".join(message.text for message in messages if message.role in SYSTEM_ROLES)
+    system = "\n".join(message.text for message in messages if message.is_standing)
     last = messages[-1].text if messages and messages[-1].role == "user" else ""
     if not _MARKER.search(system):
         return None

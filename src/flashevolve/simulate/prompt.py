@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flashevolve.llm.messages import SYSTEM_ROLES, Message
+from flashevolve.llm.messages import Message
 from flashevolve.simulate.fields import Fields, read_fields, without_markers
 from flashevolve.simulate.lessons import Trace, traces
 from flashevolve.simulate.sections import Section, records, sections, unfenced
@@ -76,12 +76,12 @@ class Prompt:
 def take_apart(messages: Sequence[Message]) -> Prompt:
     """Returns the prompt that a conversation makes."""
     last = max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1)
-    earlier = [m.text for m in messages[: last + 1] if m.role not in SYSTEM_ROLES]
-    now = [m.text for m in messages[last + 1 :] if m.role not in SYSTEM_ROLES]
+    earlier = [m.text for m in messages[: last + 1] if not m.is_standing]
+    now = [m.text for m in messages[last + 1 :] if not m.is_standing]
     whole = "\n\n".join(m.text for m in messages if m.role != "assistant")
     fields = read_fields(messages)
     if fields is None:
-        standing = [m.text for m in messages if m.role in SYSTEM_ROLES] + earlier
+        standing = [m.text for m in messages if m.is_standing] + earlier
         return Prompt("\n".join(standing), "\n".join(now), whole, None)
     standing = [fields.objective, *fields.hints, *map(without_markers, earlier)]
     return Prompt("\n".join(standing), "\n".join(fields.inputs.values()), whole, fields)

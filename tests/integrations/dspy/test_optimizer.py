@@ -132,7 +132,7 @@ def test_budgets_are_those_of_dspy(
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(GEPA, "_run", lambda self, *_: asked.append(self.max_metric_calls))
-    with pytest.raises(AttributeError, match="result"):
+    with pytest.raises(TypeError, match="NoneType"):  # Nothing is run.
         compiled(endpoint, tmp_path / "run", max_metric_calls=None, **budget)
     theirs = dspy.GEPA(metric=metric, reflection_lm=fakes.lm(endpoint), **budget)
     expected = (
@@ -252,8 +252,6 @@ def test_what_cannot_run_is_one_line_and_costs_nothing(endpoint: Endpoint, tmp_p
         GEPA(metric=metric, max_metric_calls=1, num_thread=3)
     with pytest.raises(ConfigError, match=r"gepa_kwargs: expected .*, found 'batch_samples'\. Did"):
         compiled(endpoint, tmp_path / "run", gepa_kwargs={"batch_samples": 1})
-    with pytest.raises(ConfigError, match=r"^use_wandb: expected nothing, found it set\."):
-        compiled(endpoint, tmp_path / "run", use_wandb=True)
     with pytest.raises(ConfigError, match=r"expected an LM for the program, found none"):
         GEPA(metric=metric, max_metric_calls=9, reflection_lm=fakes.lm(endpoint)).compile(
             dspy.Predict("question -> answer"), trainset=TRAIN
@@ -470,3 +468,24 @@ def test_a_rollout_whose_traces_a_kill_has_lost_is_reflected_on_as_a_whole(tmp_p
     for body in (first, *cut):
         (question,) = re.findall(r"question \d", body["messages"][1]["content"])
         assert question in str(reflected["messages"])
+
+
+def test_callbacks_of_gepas_are_told(endpoint: Endpoint, tmp_path: Path) -> None:
+    class Noting:
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+
+        def on_optimization_start(self, event: Any) -> None:
+            self.heard.append("start")
+
+        def on_candidate_accepted(self, event: Any) -> None:
+            self.heard.append("accepted")
+
+        def on_optimization_end(self, event: Any) -> None:
+            self.heard.append("end")
+
+    noting = Noting()
+    optimizer, _ = compiled(endpoint, tmp_path / "run", gepa_kwargs={"callbacks": [noting]})
+    assert noting.heard[0] == "start"
+    assert noting.heard[-1] == "end"
+    assert noting.heard.count("accepted") == optimizer.result.counters["admitted"] - 1

@@ -61,7 +61,7 @@ def test_a_function_gets_what_gepa_would_give_it() -> None:
     complete(lm, picture)
     assert got == [
         "hello",
-        [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],
+        "a\n\nb",
         [
             {
                 "role": "user",

@@ -45,7 +45,8 @@ def dice(sides: int, other: int, divisor: int) -> int:
 
 def apart(taken: int, seats: int) -> int:
     """Row by row: whether the seat before is taken is all that counts."""
-    free, used = {0: 1}, {}
+    free: dict[int, int] = {0: 1}
+    used: dict[int, int] = {}
     for _ in range(seats):
         free, used = (
             {k: free.get(k, 0) + used.get(k, 0) for k in {*free, *used}},
@@ -88,9 +89,9 @@ def coefficient(k: int, degree: int, power: int) -> int:
 
 def zeros(n: int, base: int) -> int:
     """By Legendre's formula."""
-    found = []
+    found: list[int] = []
     for prime in (2, 3, 5, 7):
-        e = next(e for e in range(9, -1, -1) if base % prime**e == 0)
+        e: int = next(e for e in range(9, -1, -1) if base % prime**e == 0)
         if e:
             found.append(sum(n // prime**k for k in range(1, 12)) // e)
     return min(found)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from flashevolve.errors import DataError
@@ -9,13 +11,13 @@ from flashevolve.workloads.ifbench import (
     usable,
 )
 
-EXAMPLE = {
+EXAMPLE: dict[str, Any] = {
     "key": 1,
     "prompt": "Say hello. Use no commas. Add a title.",
     "instruction_id_list": ["punctuation:no_comma", "detectable_format:title"],
     "kwargs": [{}, {}],
 }
-FOREIGN = {
+FOREIGN: dict[str, Any] = {
     "key": "2",
     "prompt": "Use 3 conjunctions.",
     "instruction_id_list": ["count:conjunctions"],

@@ -30,9 +30,11 @@ from flashevolve.integrations.dspy.roles import Roles
 from flashevolve.integrations.dspy.workflow import Bridge, DspyGEPA
 from flashevolve.integrations.gepa.arguments import UNLIMITED, Arguments, check
 from flashevolve.integrations.gepa.data import Table, table
-from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.launch import _algorithm, _objects, optimize
+from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.port import Port
+from flashevolve.integrations.gepa.stopping import Stoppers
+from flashevolve.integrations.gepa.telling import Telling
 from flashevolve.integrations.gepa.watch import watch
 from flashevolve.launch import settings_from
 from flashevolve.prepare import prepare
@@ -47,8 +49,6 @@ ANSWERING = 1024
 """Threads for LMs that only block: never fewer than the requests that the limiters let through."""
 DSPY_THREADS = 8
 """DSPy's own default, which nobody chose: where `dspy.settings.num_threads` differs, it counts."""
-UNCONNECTED = ("callbacks", "use_wandb", "use_mlflow")
-"""Arguments that nobody here would listen to."""
 
 
 class GEPA(dspy.GEPA):  # type: ignore[misc]
@@ -96,12 +96,6 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         """The run of the last `compile`, to watch and stop from another thread."""
         self.result: Result | None = None
         """What the last `compile` came to, in our words."""
-        for name in UNCONNECTED:
-            if getattr(self, name, None) or self.gepa_kwargs.get(name):
-                raise ConfigError(
-                    f"{name}: expected nothing, found it set. Follow the run with "
-                    "`flashevolve show`, or read its events"
-                )
 
     def compile(
         self,
@@ -144,11 +138,14 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
                 examples,
                 keep_outputs=self.track_best_outputs,
             )
-            self.run = run = self._run(seed, program, roles, threads, train, val)
-            self.result = result = run.result()
+            run, stoppers, telling = self._run(seed, program, roles, threads, train, val)
+            self.run = run
+            self.result = result = _told(run, telling)
         finally:
             threads.shutdown(wait=False)
             answering.shutdown(wait=False)
+        if stoppers.error is not None:
+            raise stoppers.error
         build = self._adapter(student, self.reflection_lm).build_program
         best = build(dict(result.best))
         if self.track_stats:
@@ -206,7 +203,7 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         threads: DaemonThreads,
         train: Table,
         val: Table,
-    ) -> Run:
+    ) -> tuple[Run, Stoppers, Telling]:
         given = self._arguments(seed, program.adapter, train, val)
         check(given)
         started: list[Run] = []
@@ -241,9 +238,8 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         splits = Splits(train=train.examples(), val=val.examples())
         run = Run(prepare(settings, splits=splits, run=program.run, score=program.score))
         started.append(run)
-        watch(run, mirror, given)
         logger.info("GEPA: %s metric calls at most, in %s", self.max_metric_calls, run.dir)
-        return run
+        return run, watch(run, mirror, given), Telling(run, mirror, objects, given)
 
     def _arguments(self, seed: dict[str, str], adapter: Any, train: Table, val: Table) -> Arguments:
         """Returns what `gepa.optimize` would be given. Raises `ConfigError`."""
@@ -260,6 +256,10 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
             "budget": _merged(self.budget, self.max_metric_calls),
             "run_dir": self.log_dir,
             "seed": self.seed or 0,
+            "use_wandb": self.use_wandb,
+            "wandb_api_key": self.wandb_api_key,
+            "wandb_init_kwargs": self.wandb_init_kwargs,
+            "use_mlflow": self.use_mlflow,
         }
         known = inspect.signature(optimize)
         for name in self.gepa_kwargs:
@@ -271,6 +271,18 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         bound = known.bind(seed, train.loader, val.loader, **options, **self.gepa_kwargs)
         bound.apply_defaults()
         return Arguments(**bound.arguments)
+
+
+def _told(run: Run, telling: Telling) -> Result:
+    """Returns the run's result, once callbacks and trackers know how it ended."""
+    error: BaseException | None = None
+    try:
+        return run.result()
+    except BaseException as failed:
+        error = failed
+        raise
+    finally:
+        telling.close(error)
 
 
 def _with_program(algorithm: Any) -> DspyGEPA:

@@ -22,6 +22,7 @@ from dspy.teleprompt.gepa.gepa_utils import DspyAdapter
 from dspy.utils.exceptions import AdapterParseError
 from gepa import EvaluationBatch
 
+from flashevolve.engine.current import being
 from flashevolve.integrations.dspy.metered import ASKS
 from flashevolve.outcome import Outcome
 
@@ -169,7 +170,7 @@ class Program:
 
     def _inside(self, ctx: Any, function: Callable[..., Any], *arguments: Any) -> Any:
         def call() -> Any:
-            with dspy.context(lm=self._lm, **{ASKS: ctx}):
+            with being(ctx), dspy.context(lm=self._lm, **{ASKS: ctx}):
                 return function(*arguments)
 
         return self._context.copy().run(call)

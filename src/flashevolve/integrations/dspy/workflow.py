@@ -57,6 +57,11 @@ class Bridge:
     whole: bool
     """Whether the proposer is the user's, who may rewrite components together: one call for all."""
 
+    @property
+    def adapter(self) -> Any:
+        """The adapter, as gepa's port has it."""
+        return self.program.adapter
+
     def take(self, ticket: int, ids: Sequence[str]) -> None:
         """Returns no batch: traces of a screen are not kept."""
 

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flashevolve.integrations.gepa.anything import optimize_anything
     from flashevolve.integrations.gepa.launch import optimize, run
 
-__all__ = ["optimize", "run"]
+__all__ = ["optimize", "optimize_anything", "run"]
 
 
 def __getattr__(name: str) -> Any:
@@ -14,6 +15,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'flashevolve.integrations.gepa' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module("flashevolve.integrations.gepa.launch"), name)
+    module = "anything" if name == "optimize_anything" else "launch"
+    value = getattr(import_module(f"flashevolve.integrations.gepa.{module}"), name)
     globals()[name] = value
     return value

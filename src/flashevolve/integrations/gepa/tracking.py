@@ -39,7 +39,9 @@ class Tracking:
         self._tracker, self._mirror, self._given = tracker, mirror, given
         self._stack = contextlib.ExitStack()
         self._asked: dict[int, dict[str, Any]] = {}
-        """Proposal -> its event, until it is accepted or rejected."""
+        """Proposal -> the event of its end, until it is accepted or rejected."""
+        self._screened: dict[int, list[dict[str, Any]]] = {}
+        """Proposal -> the ends of its evaluations: the parent's, then the child's."""
 
     def on_optimization_start(self, event: dict[str, Any]) -> None:
         """Begins the tracker's run and logs the configuration."""
@@ -102,6 +104,26 @@ class Tracking:
         """Notes what the reflecting model was asked and said."""
         self._asked[event["proposal_id"]] = event
 
+    def on_evaluation_end(self, event: dict[str, Any]) -> None:
+        """Notes how parent and child did on the minibatch, and logs it once both are known."""
+        known = self._screened.setdefault(event["proposal_id"], [])
+        known.append(event)
+        if event["candidate_idx"] is None and len(known) > 1:
+            before, after = sum(known[0]["scores"]), sum(event["scores"])
+            self._log(
+                {
+                    "subsample_score": before,
+                    "new_subsample_score": after,
+                    "subsample/before": before,
+                    "subsample/after": after,
+                }
+            )
+
+    def on_candidate_selected(self, event: dict[str, Any]) -> None:
+        """Logs which candidate becomes a parent."""
+        index, iteration = event["candidate_idx"], event["iteration"]
+        self._log({"iteration": iteration, "selected_program_candidate": index})
+
     def on_candidate_accepted(self, event: dict[str, Any]) -> None:
         """Logs the calls of an accepted proposal."""
         self._log_calls(event, "accepted", event["new_candidate_idx"])
@@ -113,6 +135,7 @@ class Tracking:
     def on_iteration_end(self, event: dict[str, Any]) -> None:
         """Forgets the calls of a step that came to nothing."""
         self._asked.pop(event["proposal_id"], None)
+        self._screened.pop(event["proposal_id"], None)
 
     def on_optimization_end(self, event: dict[str, Any]) -> None:
         """Logs the summary and ends the tracker's run."""
@@ -133,12 +156,19 @@ class Tracking:
         """Ends the tracker's run; a second call does nothing."""
         self._stack.close()
 
+    def _log(self, metrics: dict[str, Any]) -> None:
+        state = self._mirror.sync()
+        known = {"total_metric_calls": state.total_num_evals}
+        self._tracker.log_metrics({**metrics, **known}, step=state.i + 1)
+
     def _log_calls(self, event: dict[str, Any], status: str, index: int) -> None:
         asked = self._asked.pop(event["proposal_id"], None)
         if asked is None or not asked["prompts"]:
             return
-        parents = str(event.get("parent_ids", []))
-        before, after = event.get("old_score"), event.get("new_score")
+        screened = self._screened.get(event["proposal_id"], [])
+        sums = [sum(evaluated["scores"]) for evaluated in screened]
+        before, after = (sums[0], sums[-1]) if len(sums) > 1 else (0.0, 0.0)
+        parents = str(screened[-1]["parent_ids"] if screened else [])
         rows = [
             [
                 event["iteration"],
@@ -155,7 +185,7 @@ class Tracking:
             for name, prompt in sorted(asked["prompts"].items())
         ]
         columns = ["iteration", "component", "status", "candidate_idx", "parent_ids"]
-        columns += ["subsample_before", "subsample_after", "prompt", "raw_lm_output"]
+        columns += ["subsample_score_before", "subsample_score_after", "prompt", "raw_lm_output"]
         self._tracker.log_table("proposals", columns=[*columns, "proposed_text"], data=rows)
 
 
