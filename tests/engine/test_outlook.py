@@ -117,7 +117,7 @@ def draining(run_seed: int, **changes: Any) -> Bench:
         answer=answer,
         score=coin,
         run_seed=run_seed,
-        **{"budget": {"metric_calls": 300}, **changes},
+        **{"budget": {"metric_calls": 250}, **changes},
     )
 
 
@@ -140,7 +140,7 @@ def test_a_draining_run_cuts_at_once_what_leads_to_nothing() -> None:
             event = record.event
             if isinstance(event, ev.StageEnded) and event.stage in ("rollout", "propose"):
                 assert record.t_s <= drained_s[0]
-        assert state.ledger.spent["metric_calls"] <= 300
+        assert state.ledger.spent["metric_calls"] <= 250
         assert state.ledger.reserved["metric_calls"] == state.ledger.reserved["tokens"] == 0
         assert not state.in_flight
         assert not state.calls
@@ -157,4 +157,4 @@ def test_a_run_that_cut_steps_goes_on_with_a_larger_budget() -> None:
     state = again.run()
     assert state.counters["committed"] > before.counters["committed"]
     assert state.pool.candidates.keys() > before.pool.candidates.keys()
-    assert 300 < state.ledger.spent["metric_calls"] <= 600
+    assert 250 < state.ledger.spent["metric_calls"] <= 600

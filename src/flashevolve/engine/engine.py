@@ -441,7 +441,7 @@ class Engine:
 
     def _fail_item(self, visit: Visit, error: LLMError) -> None:
         message = f"{error.kind}: {error}"
-        if self._state.pool.best() is None:
+        if self._state.pool.best() is None and not self._state.in_flight[visit.ticket].item.lineage:
             # Nothing can follow from nothing; left in flight, the step is taken up on resume.
             self._fail(RunStopped(f"the first step failed: {message}. {GO_ON}"))
             return

@@ -18,6 +18,7 @@ from flashevolve.engine.workflow import Capped, Source, Workflow
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.policies.budget import scarcest, selection_is_affordable
 from flashevolve.policies.draws import derived_rng
+from flashevolve.pools.pool import Speculating
 
 
 class Starter:
@@ -70,9 +71,19 @@ class Starter:
                     scarcest(state.ledger, mean), "too little is left for one more step"
                 )
             return False
-        if n and not self._has_room():
+        if n and (self._must_be_scored_first() or not self._has_room()):
             return False
         return any(self._start_from(source) for source in self._workflow.sources)
+
+    def _must_be_scored_first(self) -> bool:
+        """Says whether the first candidate's sweep must be over before anything follows from it.
+
+        Where tokens or dollars are limited it shows what an example costs, and what is to be set
+        aside for the test; no rollout may spend it before.
+        """
+        pool = self._state.pool
+        limited = self._state.ledger.limits.keys() & {"tokens", "usd"}
+        return bool(limited) and isinstance(pool, Speculating) and pool.awaited is not None
 
     def _start_from(self, source: Source[Any]) -> bool:
         if isinstance(source, Capped):

@@ -197,7 +197,7 @@ class GEPAWorkflow(Workflow[Step]):
         return Commit(
             ops=(*ops, *admission(item.source, pool, self.config)),
             text=_in_words(step, pool, candidate),
-            marks=pool.marks(step.scores, step.objectives),
+            marks=pool.marks(step.scores, step.objectives) if step.parents else (),
         )
 
     def artifact(self, item: Item[Step]) -> Artifact | None:
@@ -255,7 +255,7 @@ def _in_words(step: Step, pool: ParetoPool, candidate: int) -> str:
     mean = sum(step.scores.values()) / len(step.scores)
     text = f"Candidate {candidate} scores {_number(mean)} on {len(step.scores)} examples"
     parents = [pool.candidates[p] for p in step.parents]
-    text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents)
+    text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents if p.scores)
     return f"{text}.\n{parents[0].artifact.diff(_child(step))}" if parents else f"{text}: the seed."
 
 

@@ -1,5 +1,6 @@
 """Result: a run's pool as DSPy's `DspyGEPAResult`."""
 
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ def detailed(
         val_aggregate_scores=[c.mean for c in found],
         val_subscores=subscores,
         per_val_instance_best_candidates=best,
-        discovery_eval_counts=[discovered[c.ticket] for c in found],
+        # A child may have all its scores before the seed has: until both were known, here.
+        discovery_eval_counts=list(accumulate((discovered[c.ticket] for c in found), max)),
         best_outputs_valset=outputs,
         total_metric_calls=int(state.ledger.spent["metric_calls"]),
         num_full_val_evals=len(found),

@@ -53,6 +53,10 @@ class Mirror:
         if run is None:
             return self.state
         pool = pareto(run.pool)
+        first = pool.candidates.get(0)
+        if first is None or first.status != "confirmed":
+            # A child may have its scores before the seed has; gepa's state begins with the seed.
+            return self.state
         if len(self._index) < pool.n_sweeps:
             for candidate in _in_order(pool):
                 if candidate.id not in self._index:
