@@ -3,7 +3,7 @@
 Pure: each function turns what the engine knows into one event, and decides nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashevolve import events as ev
@@ -35,7 +35,7 @@ def item_selected(
     )
 
 
-def ops_of(selection: Selection[Any], ticket: int) -> list[dict[str, Any]]:
+def ops_of(selection: Selection[Any], ticket: int) -> list[Mapping[str, Any]]:
     """Returns what starting an item does to the pool.
 
     An operation that leaves its ticket open (`None`) gets the item's, which no source can know.
