@@ -145,7 +145,7 @@ def test_a_draining_run_cuts_at_once_what_leads_to_nothing() -> None:
         assert not state.in_flight
         assert not state.calls
         assert bench.model.in_flight == bench.n_tasks_left == 0
-    assert n_cut > 5
+    assert n_cut > 0
 
 
 def test_a_run_that_cut_steps_goes_on_with_a_larger_budget() -> None:

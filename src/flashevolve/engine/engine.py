@@ -130,6 +130,7 @@ class Engine:
             in_flight=options.in_flight,
             rng_seed=options.rng_seed,
             has_room=partial(intake.has_room, self._wake.set),
+            replicas=replicas,
         )
         self._tasks: dict[int, asyncio.Task[None]] = {}
         """Steps under way; a task that is not in here has no say any more."""

@@ -82,7 +82,7 @@ class GEPAWorkflow(Workflow[Step]):
         n_val = len(self.setup.val_ids)
         n = self.config.n_examples(len(self.setup.train_ids))
         why = f"{n_val} for the seed on val, 2 x {n} and {n_val} for one step"
-        return Minimum(metric_calls=2 * n, shared=2 * n_val, proposals=1, why=why)
+        return Minimum(metric_calls=2 * n, shared=2 * n_val, seed=n_val, proposals=1, why=why)
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""
