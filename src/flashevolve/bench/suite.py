@@ -77,5 +77,5 @@ def check_needs(chosen: Suite) -> None:
         if find_spec(package) is None:
             raise ConfigError(
                 f"bench {chosen.name}: expected the package {package}, found none. "
-                f"Install it: pip install 'flashevolve[{name}]'"
+                f"In the clone: pip install '.[{name}]'"
             )
