@@ -59,8 +59,10 @@ class Found:
     """Of the process and its children, between the two."""
     peak_mb: float | None
     """Largest resident memory of the process, imports included; None where it cannot be told."""
+    loaded_mb: float | None = None
+    """The same just before the client was called: what imports and examples take."""
     candidates: tuple[tuple[int, float], ...]
-    """(metric calls made when it was found, mean on validation), in order of discovery."""
+    """(metric calls made when it had its scores, mean on validation), in order of discovery."""
     best: Mapping[str, str]
     test: float
     """Mean of the best one on test."""

@@ -54,6 +54,7 @@ def work(brief: Brief) -> Found:
     """Runs the client, measures it and scores what it made."""
     data = data_of(brief)
     run = ready(brief, data)
+    loaded = peak_mb()
     before_cpu_s, began_s = cpu_s(), time.monotonic()
     found = run()
     ended_s, after_cpu_s = time.monotonic(), cpu_s()
@@ -64,6 +65,7 @@ def work(brief: Brief) -> Found:
         ended_s=ended_s,
         cpu_s=after_cpu_s - before_cpu_s,
         peak_mb=peak,
+        loaded_mb=loaded,
         candidates=found.candidates,
         best=dict(found.best),
         test=test,

@@ -50,7 +50,10 @@ def detailed(
         val_aggregate_scores=[c.mean for c in found],
         val_subscores=subscores,
         per_val_instance_best_candidates=best,
-        discovery_eval_counts=[discovered[c.ticket] for c in found],
+        # As gepa counts: without the candidate's own validation, and 0 for the seed.
+        discovery_eval_counts=[
+            max(0, discovered[c.ticket] - len(c.scores)) if c.parents else 0 for c in found
+        ],
         best_outputs_valset=outputs,
         total_metric_calls=int(state.ledger.spent["metric_calls"]),
         num_full_val_evals=len(found),
