@@ -1,5 +1,7 @@
 """Every client, on a tiny cell: what the suite asks of each of them."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +35,8 @@ def test_every_client_spends_its_budget_and_finds_candidates(client: str) -> Non
     assert len(row.curves["bests"]) >= 1
     assert row.curves["bests"][0][0] >= 8  # the seed's validation
     assert row.curves["bests"][0][0] <= made
-    assert (row.figures["grown_mb"] or 0.0) < (row.figures["peak_mb"] or 1.0)
+    peak_mb, grown_mb = row.figures["peak_mb"], row.figures["grown_mb"]
+    assert peak_mb is None or (grown_mb is not None and 0 <= grown_mb < peak_mb)
     assert 0 < (row.figures["seed_test"] or 0) <= 1
 
 
@@ -62,3 +65,19 @@ def test_a_process_tells_its_time_and_its_memory() -> None:
     assert cpu_s() > 0
     peak = peak_mb()
     assert peak is None or 10 < peak < 100_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak cannot be reset")
+def test_what_imports_took_at_most_is_no_growth_of_the_client() -> None:
+    code = (
+        "from flashevolve.bench.realtime.worker import forget_peak, peak_mb\n"
+        "big = bytearray(200 << 20)\n"
+        "del big\n"
+        "before = peak_mb()\n"
+        "forget_peak()\n"
+        "print(before > 200, peak_mb() < 150)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True
+    )
+    assert told.stdout.split() == ["True", "True"]

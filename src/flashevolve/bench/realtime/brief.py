@@ -60,7 +60,9 @@ class Found:
     peak_mb: float | None
     """Largest resident memory of the process, imports included; None where it cannot be told."""
     loaded_mb: float | None = None
-    """The same just before the client was called: what imports and examples take."""
+    """Resident memory just before the client was called: what imports and examples take."""
+    client_peak_mb: float | None = None
+    """Largest resident memory from then on, until the client was done."""
     candidates: tuple[tuple[int, float], ...]
     """(metric calls made when it had its scores, mean on validation), in order of discovery."""
     best: Mapping[str, str]

@@ -54,9 +54,9 @@ def figures_of(brief: Brief, found: Found, log: Sequence[Served]) -> dict[str, f
 
 def grown_mb(found: Found) -> float | None:
     """Returns by how much the process grew while its client ran; None where it cannot be told."""
-    if found.peak_mb is None or found.loaded_mb is None:
+    if found.client_peak_mb is None or found.loaded_mb is None:
         return None
-    return found.peak_mb - found.loaded_mb
+    return found.client_peak_mb - found.loaded_mb
 
 
 def steady_share(calls: Sequence[Served], found: Found, slots: int) -> float:

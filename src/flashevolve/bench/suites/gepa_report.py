@@ -38,18 +38,20 @@ NOTES = (
     "answers batches for gepa, num_threads = 16 for dspy.GEPA, concurrency = 16 for ours. gepa "
     "and dspy.GEPA keep no directory; ours writes its durable log.",
     "Two runs at a time unless --jobs says otherwise; what they take of a processor is told below.",
-    "The peers' grid is run whole on one seed in five, 1 x 1 at one spread alone, and the fastest "
-    "settings of a first trial on all; dspy.GEPA on three seeds in five, for the suite's time.",
+    "The peers' grid is run whole on one seed in five, its slowest settings at one spread alone, "
+    "the fastest of a first trial on all; dspy.GEPA on three seeds in five, for the suite's time.",
     "openevolve is left out: it evolves programs, and this task evolves a prompt.",
 )
 READING = (
-    "s to equal calls: until as many metric calls had been answered as all arms of the seed made. "
-    "Share of the floor: of the whole run, cold start and last answers included; the floor is the "
-    "run's own calls, spread evenly over the slots. In the middle half: slots in use between a "
-    "quarter and three quarters of the run. Pool busy: metric calls alone. Calls that a client "
-    "gave up are in none of the three. s to score: until the best peer setting's last score on "
-    "validation, on the seeds that reached it. Overshoot: metric calls beyond the budget, which "
-    "also serve the peers' scores. Growth: of the process while its client ran, without imports."
+    "s to equal calls: until as many metric calls had been answered as all arms of the seed "
+    "made. Share of the floor: of the whole run, cold start and last answers included; the floor "
+    "is the run's own calls, spread evenly over the slots. In the middle half: slots in use "
+    "between a quarter and three quarters of the run. Pool busy: metric calls alone. Calls that "
+    "a client gave up are in none of the three. s to score: until the best peer setting's last "
+    "score on validation, on the seeds that reached it. Overshoot: metric calls beyond the "
+    "budget, which also serve the peers' scores. A candidate counts from the end of its own "
+    "validation; gepa counts those of one step one after another, though it makes them at once. "
+    "Growth: of the process while its client ran, without imports."
 )
 
 
