@@ -290,7 +290,7 @@ def _by_length(made: dict[str, list[Row]]) -> list[Table]:
             both = sorted(long.keys() & short.keys())
             pair = (ranged([found[s] for s in both], 0) for found in (short, long))
             lines.append((f"{group.removesuffix(ending)}: {name}", str(len(both)), *pair))
-    note = "What a run's start and end cost does not grow with its length, so its share falls."
+    note = "A run's start and end cost the same whatever its length; waits within it grow with it."
     columns = ("arm", "seeds", "usual length, %", f"{LONGER} times as long, %")
     title = "Share of the floor by the run's length"
     return [Table(title=title, columns=columns, rows=tuple(lines), notes=(note,))] if lines else []
