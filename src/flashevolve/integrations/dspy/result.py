@@ -51,8 +51,14 @@ def detailed(
         val_aggregate_scores=[c.mean for c in found],
         val_subscores=subscores,
         per_val_instance_best_candidates=best,
-        # A child may have all its scores before the seed has: until both were known, here.
-        discovery_eval_counts=list(accumulate((discovered[c.ticket] for c in found), max)),
+        # As gepa counts: without the candidate's own validation, and 0 for the seed. A child may have
+        # all its scores before the seed has: a count is never below that of an earlier candidate.
+        discovery_eval_counts=list(
+            accumulate(
+                (max(0, discovered[c.ticket] - len(c.scores)) if c.parents else 0 for c in found),
+                max,
+            )
+        ),
         best_outputs_valset=outputs,
         total_metric_calls=int(state.ledger.spent["metric_calls"]),
         num_full_val_evals=len(found),

@@ -115,8 +115,10 @@ class Mirror:
             for val_id in outputs:
                 self.state.best_outputs_valset.setdefault(val_id, [])
         parents = list(dict.fromkeys(self.index_of(p, pool) for p in candidate.parents))
+        # gepa counts what was made before a program's validation; the seed's count is 0.
+        before = max(0, spent - len(scores))
         self._index[candidate.id] = self.state.update_state_with_new_program(
-            parents, self.texts(artifact), evaluation, None, spent
+            parents, self.texts(artifact), evaluation, None, before
         )
 
     def _count(self, run: RunState, pool: ParetoPool) -> None:
