@@ -214,8 +214,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Returns what waits, for this thread of `run_in_executor`, for a coroutine of this loop.
 
         Another thread that this one waits for may use it: a server that it sent a request to. They
-        are served one after the other, and refused once the call that this thread makes is over;
-        one that it does not wait for comes too late or in time, as it happens. Raises `TaskError` in a thread that is none of the loop's.
+        are served one after the other, and refused once the call that this thread makes is over.
+        Raises `TaskError` in a thread that is none of the loop's.
         """
         worker = getattr(self._local, "worker", None)
         if not isinstance(worker, _Worker):

@@ -18,6 +18,7 @@ import flashevolve as fe
 from flashevolve.errors import FlashEvolveError
 from flashevolve.rundir import read_records
 from tests.fakes.endpoint import SILENCE, Endpoint, Received, Step, answer, status
+from tests.fakes.gateway import HELLO
 
 CANARY = "sk-canary-3141592653589793"
 TRAIN = [{"id": f"t{i}", "input": f"question {i}"} for i in range(6)]
@@ -366,3 +367,33 @@ def test_a_call_that_its_client_leaves_is_settled_at_its_whole_reservation(tmp_p
     left = [e for e in settled.values() if e.status == "orphaned"]
     assert len(left) > 8
     assert all(e.usage.tokens_in + e.usage.tokens_out == reserved[e.call].tokens for e in left)
+
+
+def test_what_a_function_does_not_wait_for_has_it_called_once_in_virtual_time(
+    tmp_path: Path,
+) -> None:
+    contexts, helpers, ends = list[Any](), list[threading.Thread](), list[str]()
+
+    def run(artifact: Any, example: Any, ctx: Any) -> str:
+        contexts.append(ctx)
+        url, token = ctx.base_url, ctx.api_key
+
+        def tell() -> None:
+            try:
+                with openai.OpenAI(base_url=url, api_key=token, max_retries=0) as client:
+                    client.chat.completions.create(model="task", messages=HELLO)  # type: ignore[arg-type]
+                ends.append("answered")
+            except openai.OpenAIError:  # Too late, also for the run.
+                ends.append("too late")
+
+        helpers.extend(threading.Thread(target=tell) for _ in range(2))
+        for helper in helpers[-2:]:
+            helper.start()
+        return "done"
+
+    result = simulated(tmp_path / "run", run)
+    for helper in helpers:
+        helper.join(10)
+    assert result.reason == "metric_calls"
+    assert len({id(ctx) for ctx in contexts}) == len(contexts)
+    assert len(ends) == len(helpers) == 2 * len(contexts)

@@ -23,6 +23,8 @@ from flashevolve.llm.gateway.door import Asking, Door, Ended, Port
 if TYPE_CHECKING:
     from flashevolve.llm.gateway.server import Server
 
+Work = Callable[[], Coroutine[Any, Any, Any]]
+
 HOST = "127.0.0.1"
 BACKLOG = 2048
 """Connections that may wait to be accepted: agents open hundreds in one instant."""
@@ -72,10 +74,11 @@ class Gateway:
         port_of_thread: Callable[[], Port] | None = getattr(self._loop, "port_of_thread", None)
         return None if port_of_thread is None else port_of_thread()
 
-    async def ported(self, port: Port, work: Coroutine[Any, Any, Any]) -> Any:
+    async def ported(self, port: Port, work: Work) -> Any:
         """Has work done on the loop in virtual time, in the name of the thread that waits there.
 
-        Raises `Ended` if what that thread works for is cancelled meanwhile.
+        Cancelled before it is that thread's turn, the work never begins; later it goes on.
+        Raises `Ended` if what that thread works for is over or cancelled meanwhile.
         """
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, partial(_ported, port, work)
@@ -117,9 +120,9 @@ class Gateway:
         await server.stop()
 
 
-def _ported(port: Port, work: Coroutine[Any, Any, Any]) -> Any:
+def _ported(port: Port, work: Work) -> Any:
     try:
-        return port(work)
+        return port(work())
     except asyncio.CancelledError:
         raise Ended from None
 

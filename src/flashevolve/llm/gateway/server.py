@@ -6,7 +6,8 @@ Invariants:
   goes through that door.
 - The status is sent when the answer is known, or its first chunk is: an error before has its own.
 - A chunk is sent on when it arrives; those that wait for a slow client are sent together.
-- A client that leaves cancels what it asked for, which is settled.
+- A client that leaves cancels what it asked for, which is settled; in virtual time only what has
+  not begun, since an answer takes no real time there.
 - We have tried again what can be tried again: clients are told not to.
 """
 
@@ -138,13 +139,14 @@ class Server:
         )
         if asked.stream:
             return await _Stream(request, door, asked, head).response()
-        replies = await door.through(_replies(door, asked))
+        replies = await door.through(partial(_replies, door, asked))
         return web.json_response(completion(head, replies))
 
     async def _embed(self, request: web.Request) -> web.StreamResponse:
         door = self._door(request)
         asked = read_embed(await request.read(), self._known)
-        found = await door.through(door.ask.embed(asked.role, asked.inputs, **asked.options))
+        embed = partial(door.ask.embed, asked.role, asked.inputs, **asked.options)
+        found = await door.through(embed)
         return web.json_response(vectors(asked.model, found, asked.as_base64))
 
 
@@ -160,14 +162,15 @@ class _Stream:
 
     async def response(self) -> web.StreamResponse:
         relay = self._relay if self._door.relays else None
-        task = asyncio.ensure_future(self._door.through(_replies(self._door, self._asked, relay)))
+        replies = partial(_replies, self._door, self._asked, relay)
+        task = asyncio.ensure_future(self._door.through(replies))
         task.add_done_callback(lambda _: self._chunks.put_nowait(None))
         try:
             chunk = await self._chunks.get()
             if chunk is None:
-                replies = await task  # Raises what went wrong while a status can still tell it.
+                told = await task  # Raises what went wrong while a status can still tell it.
                 response = await self._begun()
-                await response.write(self._rest(replies))
+                await response.write(self._rest(told))
             else:
                 response = await self._begun()
                 await self._pass_on(response, chunk)
