@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -397,3 +398,54 @@ def test_what_a_function_does_not_wait_for_has_it_called_once_in_virtual_time(
     assert result.reason == "metric_calls"
     assert len({id(ctx) for ctx in contexts}) == len(contexts)
     assert len(ends) == len(helpers) == 2 * len(contexts)
+
+
+def test_the_real_key_reaches_no_child_under_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_MODEL", CANARY)
+    monkeypatch.setenv("COPIED", f"Bearer {CANARY}")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "")  # The run sets them; they are put back.
+    seen = list[Mapping[str, str]]()
+
+    def run(artifact: Any, example: Any, ctx: Any) -> str:
+        seen.append(ctx.environment)
+        return asked(ctx, artifact, example)  # Not by way of the proxy, which is none.
+
+    with Endpoint(says, key=CANARY) as upstream:
+        model = fe.Model(
+            "fake-1", base_url=upstream.base_url, key_env="MY_MODEL", max_output_tokens=200
+        )
+        result = fe.optimize(
+            seed={"system": "Answer."},
+            train=TRAIN,
+            val=VAL,
+            run=run,
+            score=lambda example, output: 0.5,
+            models=model,
+            run_dir=tmp_path / "run",
+            budget=fe.Budget(metric_calls=14),
+        )
+    assert result.usage.calls
+    assert seen
+    assert not any(CANARY in value for environment in seen for value in environment.values())
+    assert all(e["no_proxy"] == "127.0.0.1,localhost" for e in seen)
+
+
+def test_a_chosen_port_that_is_taken_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    def careless(artifact: Any, example: Any, ctx: Any) -> str:
+        try:
+            return asked(ctx, artifact, example)
+        except Exception as error:
+            return repr(error)
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        Endpoint(says) as upstream,
+        pytest.raises(FlashEvolveError, match=r"gateway\.port: expected a free port"),
+    ):
+        port = taken.getsockname()[1]
+        optimize(tmp_path / "run", upstream, careless, gateway={"port": port})
+    assert not upstream.received

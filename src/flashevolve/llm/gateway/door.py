@@ -6,6 +6,7 @@ under way is cancelled, and settled before the door is closed.
 """
 
 import asyncio
+import os
 import secrets
 import threading
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from flashevolve.errors import ConfigError
 from flashevolve.llm.embeddings import Embeddings, Inputs
+from flashevolve.llm.gateway.environment import child_environment
 from flashevolve.llm.messages import Message, Reply
 
 if TYPE_CHECKING:
@@ -79,6 +81,13 @@ class Door:
                 "ctx.chat, a plain def, or `flashevolve sim serve` and its address as base_url"
             )
         return self._gateway.address()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment for a child process that is to ask here, without our keys."""
+        kept = child_environment(os.environ, self._gateway.key_envs)
+        named = {"OPENAI_BASE_URL": self.base_url, "OPENAI_API_BASE": self.base_url}
+        return {**kept, **named, "OPENAI_API_KEY": self.token}
 
     @property
     def token(self) -> str:
