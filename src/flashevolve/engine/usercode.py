@@ -263,6 +263,8 @@ class UserCode:
         door = None if self._gateway is None else self._gateway.door(cast(EmbedAsk, ask))
         try:
             if kind.is_async:
+                if door is not None:
+                    door.is_async = True
                 context = AsyncContext(ask, attempt, door)
                 handed = (context,) if kind.takes_context else ()
                 with being(context):
@@ -277,6 +279,8 @@ class UserCode:
         finally:
             if door is not None:
                 await door.close()
+                if door.broken is not None:
+                    raise door.broken
 
     async def _threaded(self, kind: "_Kind", first: Any, second: Any, context: SyncContext) -> Any:
         handed = (context,) if kind.takes_context else ()

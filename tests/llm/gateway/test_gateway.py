@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 import flashevolve as fe
 from flashevolve.errors import FlashEvolveError
+from flashevolve.llm.gateway import watch
 from flashevolve.rundir import read_records
 from tests.fakes.endpoint import SILENCE, Endpoint, Received, Step, answer, status
 from tests.fakes.gateway import HELLO
@@ -441,11 +443,31 @@ def test_a_chosen_port_that_is_taken_ends_the_run_before_it_begins(tmp_path: Pat
         except Exception as error:
             return repr(error)
 
+    with socket.create_server(("127.0.0.1", 0)) as taken, Endpoint(says) as upstream:
+        chosen = {"port": taken.getsockname()[1]}
+        with pytest.raises(FlashEvolveError, match=r"gateway\.port: expected a free port"):
+            optimize(tmp_path / "run", upstream, careless, gateway=chosen)
+    assert not upstream.received
+
+
+def test_an_async_function_that_stops_the_loop_with_its_client_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked_soon = partial(watch.Watch, blocked_s=0.2)
+    monkeypatch.setattr("flashevolve.llm.gateway.gateway.Watch", blocked_soon)
+
+    async def run(artifact: Any, example: Any, ctx: Any) -> str:
+        try:
+            return asked(ctx, artifact, example)
+        except openai.OpenAIError as error:
+            told.append(str(error))
+            return "never mind"
+
+    told = list[str]()
     with (
-        socket.create_server(("127.0.0.1", 0)) as taken,
         Endpoint(says) as upstream,
-        pytest.raises(FlashEvolveError, match=r"gateway\.port: expected a free port"),
+        pytest.raises(FlashEvolveError, match="is an `async def`, and has kept the event loop"),
     ):
-        port = taken.getsockname()[1]
-        optimize(tmp_path / "run", upstream, careless, gateway={"port": port})
+        optimize(tmp_path / "run", upstream, run)
+    assert "openai.AsyncOpenAI" in told[0]
     assert not upstream.received

@@ -61,6 +61,10 @@ class Door:
         self._closed = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._port: Port | None = None
+        self.is_async = False
+        """Whether the door is for an `async def`, which must not stop the loop."""
+        self.broken: ConfigError | None = None
+        """What the run must not go on with, also if the user function swallowed it."""
 
     def sit(self) -> None:
         """Called in the thread in which user code is about to run."""
@@ -75,12 +79,17 @@ class Door:
     def base_url(self) -> str:
         """Where the gateway listens; opens it if nobody has. Raises `ConfigError` if it cannot."""
         if self._gateway.is_virtual and self._port is None:
-            raise ConfigError(
+            self.broken = ConfigError(
                 "ctx.base_url: expected a function that is no `async def` or models in real time, "
                 "found an async one in virtual time, in which its client cannot wait. Use "
                 "ctx.chat, a plain def, or `flashevolve sim serve` and its address as base_url"
             )
-        return self._gateway.address()
+            raise self.broken
+        try:
+            return self._gateway.address()
+        except ConfigError as error:
+            self.broken = error
+            raise
 
     @property
     def environment(self) -> dict[str, str]:

@@ -35,7 +35,7 @@ def child_environment(environ: Mapping[str, str], key_envs: Iterable[str]) -> di
 
 
 def no_proxy(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that keep clients from asking a proxy for an address on this machine."""
+    """Returns the variables that keep clients from asking a proxy for this machine."""
     # Who reads both lets the small one win.
     named = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
     hosts = [host.strip() for host in named.split(",") if host.strip()]

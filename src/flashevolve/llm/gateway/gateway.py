@@ -1,7 +1,8 @@
 """Gateway: the one address of a run to which user code may send requests of its own.
 
 Nothing listens before the first one asks for the address, unless a port was chosen, which is taken
-when the run begins. It is bound at that moment, in whatever thread that is; the server starts on the run's loop, and who connects before waits in the backlog.
+when the run begins. It is bound at that moment, in whatever thread that is; the server starts on
+the run's loop, and who connects before waits in the backlog.
 It listens on this machine alone, and answers those alone who hold the token of an open door.
 
 In virtual time the run's loop cannot serve: the server has a thread and a loop of its own.
@@ -21,6 +22,7 @@ from flashevolve.errors import ConfigError
 from flashevolve.llm.gateway.bodies import Known
 from flashevolve.llm.gateway.door import Asking, Door, Ended, Port
 from flashevolve.llm.gateway.environment import exempt_loopback
+from flashevolve.llm.gateway.watch import Watch
 
 if TYPE_CHECKING:
     from flashevolve.llm.gateway.server import Server
@@ -53,6 +55,7 @@ class Gateway:
         self._lock = threading.Lock()
         self._address: str | None = None
         self._server: Server | None = None
+        self._watch: Watch | None = None
         self._thread: threading.Thread | None = None
         self._thread_loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event
@@ -103,6 +106,8 @@ class Gateway:
                 self._listener.close()
             return
         if self._thread is None:
+            assert self._watch is not None
+            self._watch.stop()
             await self._server.stop()
             return
         assert self._thread_loop is not None
@@ -124,6 +129,7 @@ class Gateway:
             started.wait()
         else:
             self._loop.call_soon_threadsafe(server.start)
+            self._watch = Watch(self._loop, listener, self.doors, server.adopt)
         return f"http://{HOST}:{listener.getsockname()[1]}/v1"
 
     async def _serve(self, server: "Server", started: threading.Event) -> None:

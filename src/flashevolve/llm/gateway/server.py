@@ -63,15 +63,32 @@ class Server:
         self._listener = listener
         self._runner: web.AppRunner | None = None
         self._starting: asyncio.Task[None] | None = None
+        self._adopting: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Begins to answer; called on the loop."""
         self._starting = asyncio.ensure_future(self._start())
 
+    def adopt(self, connection: socket.socket) -> None:
+        """Serves a connection that was taken in another thread; called on the loop."""
+        task = asyncio.ensure_future(self._adopt(connection))
+        self._adopting.add(task)
+        task.add_done_callback(self._adopting.discard)
+
+    async def _adopt(self, connection: socket.socket) -> None:
+        if self._starting is not None:
+            await self._starting
+        assert self._runner is not None
+        assert self._runner.server is not None
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(self._runner.server, connection)
+
     async def stop(self) -> None:
         """Closes the socket and all connections."""
         if self._starting is not None:
             await self._starting
+        if self._adopting:
+            await asyncio.wait(self._adopting)
         if self._runner is not None:
             await self._runner.cleanup()
         self._listener.close()
