@@ -26,6 +26,8 @@ from flashevolve.engine.current import being
 from flashevolve.integrations.dspy.metered import ASKS
 from flashevolve.outcome import Outcome
 
+MAX_SAID_CHARS = 200
+"""Of an exception, in the line that tells why a step was skipped."""
 KEPT = 64
 """Copies of programs that are kept for the steps at work; one that is missing is made again."""
 
@@ -73,8 +75,8 @@ class Program:
             program = self._program(attempt.ticket, attempt.stage, artifact)
             ran: Ran = self._inside(ctx, self._ran, program, self._examples[example.id])
             return ran
-        except Exception:
-            self._lost(ctx, example)
+        except Exception as error:
+            self._lost(ctx, example, error)
             raise
 
     def score(self, example: Any, ran: Ran, ctx: Any) -> Outcome:
@@ -84,15 +86,15 @@ class Program:
             given = (self._examples[example.id], ran.prediction, None, None, None)
             try:
                 value = self._inside(ctx, self._metric, *given)
-            except Exception:
-                self._lost(ctx, example)
+            except Exception as error:
+                self._lost(ctx, example, error)
                 raise
         score = _score(value, self.adapter.failure_score)
         attempt = ctx.attempt
         if attempt.stage == "rollout":
             self._traces[attempt.ticket, example.id] = {
                 "example": ran.example, "prediction": ran.prediction, "trace": ran.trace,
-                "score": score if value is None else value, "example_ind": 0,
+                "score": score if value is None else value, "example_ind": 0, "error": ran.error,
             }  # fmt: skip
         if self._keep_outputs and not attempt.fresh:
             self.outputs[attempt.artifact, example.id] = ran.prediction
@@ -109,6 +111,11 @@ class Program:
     def known(self, ticket: int, example_ids: Sequence[str]) -> set[str]:
         """Returns which of the examples have a trace."""
         return {e for e in example_ids if (ticket, e) in self._traces}
+
+    def trouble(self, ticket: int) -> str:
+        """Returns in one line what went wrong first in a rollout; empty if nothing did."""
+        found = (t.get("error") for (at, _), t in self._traces.items() if at == ticket)
+        return next((said for said in found if said), "")
 
     def batch(self, ticket: int, example_ids: Sequence[str]) -> EvaluationBatch:
         """Returns a rollout's traces and scores as gepa's selectors get them."""
@@ -163,10 +170,11 @@ class Program:
             self._inside(ctx, self.adapter.propose_new_texts, dict(candidate), dict(dataset), names)
         )
 
-    def _lost(self, ctx: Any, example: Any) -> None:
+    def _lost(self, ctx: Any, example: Any, error: Exception) -> None:
         """Notes that a rollout raised, so that nothing can be learnt from it."""
         if ctx.attempt.stage == "rollout":
-            self._traces[ctx.attempt.ticket, example.id] = {"trace": []}
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_SAID_CHARS]
+            self._traces[ctx.attempt.ticket, example.id] = {"trace": [], "error": said}
 
     def _inside(self, ctx: Any, function: Callable[..., Any], *arguments: Any) -> Any:
         def call() -> Any:
