@@ -10,7 +10,8 @@ are answered from the journal.
 import contextvars
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from random import Random
@@ -28,8 +29,9 @@ from flashevolve.outcome import Outcome
 
 MAX_SAID_CHARS = 200
 """Of an exception, in the line that tells why a step was skipped."""
-KEPT = 64
-"""Copies of programs that are kept for the steps at work; one that is missing is made again."""
+IDLE_KEPT = 4
+"""Copies of programs that are kept though nobody is in them, for a step's next example. A program
+may hold an index of gigabytes, and a copy has its own: what is copied again costs only time."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,15 @@ class Ran:
     """A `FailedPrediction` if the model's reply could not be read."""
     trace: list[Any]
     error: str | None = None
+
+
+@dataclass
+class _Copy:
+    """A copy of the program, with a candidate's instructions."""
+
+    program: Any
+    n_inside: int = 0
+    """Threads that run it."""
 
 
 class Program:
@@ -65,15 +76,15 @@ class Program:
         """(artifact hash, example) -> what the program returned in a full evaluation."""
         self._traces: dict[tuple[int, str], dict[str, Any]] = {}
         self._context = contextvars.copy_context()
-        self._copies: OrderedDict[tuple[int, str, str], Any] = OrderedDict()
+        self._copies: OrderedDict[tuple[int, str, str], _Copy] = OrderedDict()
         self._building = threading.Lock()
 
     def run(self, artifact: Any, example: Any, ctx: Any) -> Ran:
         """Runs the program with the artifact's instructions on an example."""
         attempt = ctx.attempt
         try:
-            program = self._program(attempt.ticket, attempt.stage, artifact)
-            ran: Ran = self._inside(ctx, self._ran, program, self._examples[example.id])
+            with self._program(attempt.ticket, attempt.stage, artifact) as program:
+                ran: Ran = self._inside(ctx, self._ran, program, self._examples[example.id])
             return ran
         except Exception as error:
             self._lost(ctx, example, error)
@@ -183,14 +194,24 @@ class Program:
 
         return self._context.copy().run(call)
 
-    def _program(self, ticket: int, stage: str, artifact: Any) -> Any:
+    @contextmanager
+    def _program(self, ticket: int, stage: str, artifact: Any) -> Iterator[Any]:
+        """Lends the copy that a step's threads share; at most one a thread is lent at a time."""
         key = (ticket, stage, artifact.hash)
         with self._building:
             if key not in self._copies:
-                self._copies[key] = self.adapter.build_program(dict(artifact))
-                while len(self._copies) > KEPT:
-                    self._copies.popitem(last=False)
-            return self._copies[key]
+                self._copies[key] = _Copy(self.adapter.build_program(dict(artifact)))
+            copied = self._copies[key]
+            copied.n_inside += 1
+        try:
+            yield copied.program
+        finally:
+            with self._building:
+                copied.n_inside -= 1
+                self._copies.move_to_end(key)
+                idle = [k for k, c in self._copies.items() if not c.n_inside]
+                for old in idle[:-IDLE_KEPT]:
+                    del self._copies[old]
 
     @staticmethod
     def _ran(program: Any, example: Any) -> Ran:
