@@ -1,21 +1,23 @@
-"""Result: a run's pool as DSPy's `DspyGEPAResult`."""
+"""Result: a run's pool as DSPy's `DspyGEPAResult`, also of a run that had ended before."""
 
+from collections.abc import Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import dspy
 from dspy.teleprompt.gepa.gepa import DspyGEPAResult
 
 from flashevolve import events as ev
 from flashevolve.engine.state import RunState
-from flashevolve.integrations.dspy.program import Program
+from flashevolve.integrations.gepa.view import View
 from flashevolve.pools.pareto import pareto
 from flashevolve.rundir import read_records
 
 
 def detailed(
     state: RunState,
-    program: Program,
+    view: View,
     build: Any,
     *,
     run_dir: Path,
@@ -24,7 +26,8 @@ def detailed(
 ) -> DspyGEPAResult:
     """Returns the confirmed candidates in order of admission, which gives them their indices.
 
-    `build` makes a program of an artifact. Validation examples are keyed by their position.
+    `build` makes a program of an artifact. Validation examples are keyed by their position. Outputs
+    from before a resume are predictions of what the log kept: what was not JSON is its text.
     """
     pool = pareto(state.pool)
     found = [c for _, c in sorted(pool.candidates.items()) if c.status == "confirmed"]
@@ -36,11 +39,12 @@ def detailed(
         best[position] = {n for n, score in enumerate(column) if score == max(column)}
     outputs = None
     if track_outputs:
+        known = [{_position(e): said for e, said in view.outputs(c).items()} for c in found]
         outputs = {
             position: [
-                (n, program.outputs[found[n].artifact.hash, f"val/{position}"])
+                (n, _prediction(known[n][position]))
                 for n in sorted(winners)
-                if (found[n].artifact.hash, f"val/{position}") in program.outputs
+                if position in known[n]
             ]
             for position, winners in best.items()
         }
@@ -76,6 +80,11 @@ def _discoveries(run_dir: Path) -> dict[int, int]:
         elif isinstance(record.event, ev.PoolChanged) and record.event.admits:
             found[record.event.ticket] = n_calls
     return found
+
+
+def _prediction(output: Any) -> Any:
+    """Returns a program's output; the log keeps a prediction as its fields."""
+    return dspy.Prediction(**output) if isinstance(output, Mapping) else output
 
 
 def _position(example_id: str) -> int:
