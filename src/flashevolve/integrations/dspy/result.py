@@ -55,8 +55,8 @@ def detailed(
         val_aggregate_scores=[c.mean for c in found],
         val_subscores=subscores,
         per_val_instance_best_candidates=best,
-        # As gepa counts: without the candidate's own validation, and 0 for the seed. A child may have
-        # all its scores before the seed has: a count is never below that of an earlier candidate.
+        # As gepa counts: without the candidate's own validation, and 0 for the seed. A child may
+        # have all its scores before the seed has: no count is below that of an earlier candidate.
         discovery_eval_counts=list(
             accumulate(
                 (max(0, discovered[c.ticket] - len(c.scores)) if c.parents else 0 for c in found),
