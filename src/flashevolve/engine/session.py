@@ -142,7 +142,7 @@ class Session:
         roles = plan.workflow.roles
         intake = _intake(plan, endpoints)
         calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles, intake)
-        services = Services(run_seed, self.state.pool, calls, evaluation)
+        services = Services(run_seed, self.state.pool, calls, evaluation, gateway)
         try:
             journals = self._begin(log, evaluation)
             self._set_aside(log, funds)
