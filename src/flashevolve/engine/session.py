@@ -145,7 +145,7 @@ class Session:
         roles = plan.workflow.roles
         intake = _intake(plan, endpoints)
         calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles, intake)
-        services = Services(run_seed, self.state.pool, calls, evaluation)
+        services = Services(run_seed, self.state.pool, calls, evaluation, gateway)
         try:
             gateway.reserve()
             journals = self._begin(log, evaluation)

@@ -334,6 +334,7 @@ def test_a_proposer_of_ones_own_writes_all_components_in_one_call(
         candidate: dict[str, str], reflective_dataset: Any, components_to_update: list[str]
     ) -> dict[str, str]:
         asked.append(sorted(components_to_update))
+        assert fe.current().base_url.startswith("http://127.0.0.1:")
         said = dspy.settings.lm("Write something.")[0]
         return dict.fromkeys(components_to_update, f"{fakes.LESSON} {said}")
 

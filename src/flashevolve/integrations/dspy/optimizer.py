@@ -30,7 +30,7 @@ from flashevolve.integrations.dspy.roles import Roles
 from flashevolve.integrations.dspy.workflow import Bridge, DspyGEPA
 from flashevolve.integrations.gepa.arguments import UNLIMITED, Arguments, check
 from flashevolve.integrations.gepa.data import Table, table
-from flashevolve.integrations.gepa.launch import _algorithm, _objects, optimize
+from flashevolve.integrations.gepa.launch import algorithm_of, objects_of, optimize
 from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.port import Port
 from flashevolve.integrations.gepa.stopping import Stoppers
@@ -221,10 +221,10 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         own = self.custom_instruction_proposer
         whole = own is not None and not isinstance(own, InstructionProposer)
         bridge = Bridge(program=program, threads=threads, whole=whole)
-        objects = _objects(given, cast(Port, bridge), mirror, train, val)
+        objects = objects_of(given, cast(Port, bridge), mirror, train, val)
         settings = settings_from(
             seed=seed,
-            algorithm=_with_program(_algorithm(given)).with_objects(objects),
+            algorithm=_with_program(algorithm_of(given)).with_objects(objects),
             policy=self.policy,
             schedule=self.schedule,
             budget=given.budget,

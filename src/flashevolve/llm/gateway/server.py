@@ -162,7 +162,7 @@ class Server:
     async def _embed(self, request: web.Request) -> web.StreamResponse:
         door = self._door(request)
         asked = read_embed(await request.read(), self._known)
-        embed = partial(door.ask.embed, asked.role, asked.inputs, **asked.options)
+        embed = partial(door.ask.embed, asked.role, asked.inputs, options=asked.options)
         found = await door.through(embed)
         return web.json_response(vectors(asked.model, found, asked.as_base64))
 
