@@ -28,7 +28,7 @@ from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import json_bound_tokens
 from flashevolve.llm.prices import Price
-from flashevolve.llm.registry import account, connect
+from flashevolve.llm.registry import account, connect, key_env
 from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
@@ -115,6 +115,7 @@ class Prepared:
             history=settings.staleness.history,
             gap_rule=settings.staleness.gap,
             gateway_port=settings.gateway.port,
+            key_envs=frozenset(filter(None, map(key_env, all_models(settings)))),
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
             retry=RetryPolicy(

@@ -205,6 +205,13 @@ def account(model: ModelSpec) -> str:
     return f"{where} {at.key_env}" if at.key_env else where
 
 
+def key_env(model: ModelSpec) -> str | None:
+    """Returns the environment variable that the model's key is read from; None if there is none."""
+    if model.client is not None or _preset(model):
+        return model.key_env
+    return endpoint(model).key_env
+
+
 def price(model: ModelSpec, *, local_is_free: bool = True) -> Price | None:
     """Returns what the model's tokens cost; None if that is not known.
 
