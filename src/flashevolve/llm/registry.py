@@ -139,7 +139,7 @@ def endpoint(model: ModelSpec) -> Endpoint:
         known = (*PROVIDERS, SIMULATED)
         hint = nearest(prefix, known)
         if name is not None:
-            hint = " Or install litellm, which knows it: pip install 'flashevolve[litellm]'"
+            hint = " Or install litellm, which knows it; in the clone: pip install '.[litellm]'"
         raise ConfigError(
             f"model {model.name!r} needs a base_url, or a name that starts with one of "
             f"{', '.join(f'{p}/' for p in known)}.{hint}"
