@@ -304,8 +304,17 @@ def test_an_async_function_is_told_that_its_client_cannot_wait_in_virtual_time(
     async def run(artifact: Any, example: Any, ctx: Any) -> str:
         return str(ctx.base_url)
 
-    with pytest.raises(FlashEvolveError, match=r"ctx\.base_url: expected a function that is no"):
-        simulated(tmp_path / "run", run)
+    async def careless(artifact: Any, example: Any, ctx: Any) -> str:
+        try:
+            return str(ctx.base_url)
+        except FlashEvolveError as error:
+            return repr(error)
+
+    for i, function in enumerate((run, careless)):
+        with pytest.raises(
+            FlashEvolveError, match=r"ctx\.base_url: expected a function that is no"
+        ):
+            simulated(tmp_path / str(i), function)
 
 
 def sse(*texts: str) -> Step:
