@@ -143,7 +143,7 @@ def test_code_that_is_handed_no_context_finds_it(tmp_path: Path) -> None:
     for i, function in enumerate((run, arun)):
         with Endpoint(says) as upstream:
             optimize(tmp_path / str(i), upstream, function, budget=fe.Budget(metric_calls=14))
-            assert len(upstream.received) >= 14
+            assert len(upstream.received) >= 8
     with pytest.raises(FlashEvolveError, match=r"flashevolve\.current\(\): expected to be called"):
         fe.current()
 
