@@ -1,6 +1,7 @@
 """Result: a run's pool as DSPy's `DspyGEPAResult`, also of a run that had ended before."""
 
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,14 @@ def detailed(
         val_aggregate_scores=[c.mean for c in found],
         val_subscores=subscores,
         per_val_instance_best_candidates=best,
-        discovery_eval_counts=[discovered[c.ticket] for c in found],
+        # As gepa counts: without the candidate's own validation, and 0 for the seed. A child may
+        # have all its scores before the seed has: no count is below that of an earlier candidate.
+        discovery_eval_counts=list(
+            accumulate(
+                (max(0, discovered[c.ticket] - len(c.scores)) if c.parents else 0 for c in found),
+                max,
+            )
+        ),
         best_outputs_valset=outputs,
         total_metric_calls=int(state.ledger.spent["metric_calls"]),
         num_full_val_evals=len(found),
