@@ -1,46 +1,82 @@
 """Programs of DSPy at work: their copies, their threads, and what their code may ask for."""
 
+import gc
 import threading
 import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
 import dspy
 
 import flashevolve as fe
+from flashevolve.artifact import Artifact
 from flashevolve.integrations.dspy import GEPA
-from flashevolve.integrations.dspy.program import IDLE_KEPT
+from flashevolve.integrations.dspy.program import IDLE_KEPT, Program
 from tests.fakes.endpoint import Endpoint, Received, Step
 from tests.integrations.dspy import fakes
 from tests.integrations.dspy.fakes import LESSON, TRAIN, VAL, compiled, metric
 
 
-class Heavy(dspy.Module):  # type: ignore[misc]
-    """Stands for a program with a large index; knows how many of it are alive."""
+class Building:
+    """DSPy's adapter, as far as a program is built by it; knows which copies are alive."""
 
-    alive: ClassVar["weakref.WeakSet[Any]"] = weakref.WeakSet()
-    n_copies = 0
-    most = 0
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        self.n_built = 0
+        self.alive: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.answer = dspy.Predict("question -> answer")
-
-    def forward(self, question: str) -> Any:
-        Heavy.n_copies += self not in Heavy.alive
-        Heavy.alive.add(self)
-        Heavy.most = max(Heavy.most, len(Heavy.alive))
-        return self.answer(question=question)
+    def build_program(self, candidate: dict[str, str]) -> Any:
+        self.n_built += 1
+        copied = Copied(self.call)
+        self.alive.add(copied)
+        return copied
 
 
-def test_few_copies_of_a_program_are_kept_that_nobody_is_in(
-    endpoint: Endpoint, tmp_path: Path
-) -> None:
-    compiled(endpoint, tmp_path / "run", Heavy(), num_threads=2)
-    assert Heavy.n_copies > 2 * (2 + IDLE_KEPT)
-    # Two threads are in two copies, and each adds its own before it is counted.
-    assert 2 <= Heavy.most <= 2 + IDLE_KEPT
+class Copied:
+    """Stands for a program with a large index."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+
+    def __call__(self, question: str) -> Any:
+        return self.call(question)
+
+
+def run_step(program: Program, ticket: int) -> None:
+    attempt = SimpleNamespace(ticket=ticket, stage="rollout")
+    example = SimpleNamespace(id="train/0")
+    program.run(Artifact({"system": "Go."}), example, SimpleNamespace(attempt=attempt))
+
+
+def test_few_copies_of_a_program_are_kept_that_nobody_is_in() -> None:
+    adapter: Any = Building(lambda question: gc.collect())
+    program = Program(adapter, None, metric, {"train/0": TRAIN[0]})
+    for ticket in range(10):
+        run_step(program, ticket)
+        assert len(adapter.alive) <= IDLE_KEPT
+    run_step(program, 9)
+    assert adapter.n_built == 10
+
+
+def test_a_copy_that_somebody_is_in_is_shared_and_not_made_again() -> None:
+    depth = 0
+
+    def call(question: str) -> None:
+        nonlocal depth
+        depth += 1
+        if depth == 1:
+            for ticket in range(1, 10):
+                run_step(program, ticket)
+            run_step(program, 0)
+
+    adapter: Any = Building(call)
+    program = Program(adapter, None, metric, {"train/0": TRAIN[0]})
+    run_step(program, 0)
+    assert (depth, adapter.n_built) == (11, 10)
+    gc.collect()
+    assert len(adapter.alive) == IDLE_KEPT
 
 
 class Twice(dspy.Module):  # type: ignore[misc]
