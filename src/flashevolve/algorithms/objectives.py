@@ -37,7 +37,6 @@ def swept(outcomes: Mapping[str, Outcome], config: Options, *, is_seed: bool) ->
     if is_seed and not found and config.needs_objectives:
         raise TaskError(
             f"frontier = {config.frontier!r} needs objectives, found none in the seed's "
-            f"{len(outcomes)} outcomes. Return fe.Outcome(score=..., objectives={{name: score}}) "
-            "from the metric, or set frontier = 'instance'"
+            f"{len(outcomes)} outcomes. {config.objectives_fix}"
         )
     return {"scores": {e: o.score for e, o in outcomes.items()}, "objectives": found}

@@ -54,6 +54,14 @@ class Options(metaclass=OneLine):
         """Whether the frontier is made of objectives, so that a metric must name some."""
         return self.frontier != "instance"
 
+    @property
+    def objectives_fix(self) -> str:
+        """What to do where a metric names none although it must."""
+        return (
+            "Return fe.Outcome(score=..., objectives={name: score}) from the metric, or set "
+            "frontier = 'instance'"
+        )
+
     def n_examples(self, n_train: int) -> int:
         """Returns how many training examples a step takes at most."""
         raise NotImplementedError

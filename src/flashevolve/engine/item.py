@@ -51,6 +51,8 @@ class End:
     useless: bool = False
     """True if a model's reply was of no use: data once, a cause if it goes on. Many in a row in one
     stage stop the run."""
+    hint: str = ""
+    """What to do if that stops the run; empty = what helps with a model."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ class Patience:
             return None
         if not streak.failed("useless"):
             return None
+        if hint := getattr(result, "hint", ""):
+            alike = f"the last {streak.n} steps came to nothing in stage {stage!r}"
+            return RunStopped(f"{alike}: {result.reason}. {hint}, then resume the run")
         what = f"the last {streak.n} replies in stage {stage!r} were of no use: {result.reason}"
         hint = "Does the model follow its prompt? Is max_output_tokens large enough?"
         return RunStopped(f"{what}. {hint} {GO_ON}")

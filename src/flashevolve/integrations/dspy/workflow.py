@@ -37,6 +37,14 @@ from flashevolve.task import Example
 class DspyGEPA(Adapted):
     """GEPA with a program of DSPy. Made by `GEPA.compile`, which adds the objects."""
 
+    @property
+    def objectives_fix(self) -> str:
+        """What to do where a metric names none although it must."""
+        return (
+            "Return dspy.Prediction(score=..., objective_scores={name: score}) from the metric, or "
+            "set frontier_type='instance' in gepa_kwargs"
+        )
+
     def workflow(self, setup: Setup) -> "DspyWorkflow":
         """Returns the workflow for one run. Raises `ConfigError` without the user's objects."""
         objects = getattr(self, "_objects", None)

@@ -20,26 +20,31 @@ TREATMENT: Mapping[str, tuple[Kind, str]] = {
     "seed_candidate": ("as gepa", ""),
     "trainset": ("as gepa", "ids are taken when the run begins; a loader that grows later is not"),
     "valset": ("as gepa", "None = the training set, under ids of its own"),
-    "adapter": ("as gepa", "one call at a time, unless adapter_concurrency says otherwise"),
+    "adapter": ("as gepa", "one call at a time, since two might share something,"
+        " unless adapter_concurrency=N; then batch_evaluate is not used, since one call would hold"
+        " all examples. num_metric_calls is not charged: a call is paid for before it is made"),
     "task_lm": ("ours", "a name is asked by our client, not LiteLLM; a function is called as is"),
     "evaluator": ("as gepa", ""),
-    "reflection_lm": ("ours", "a name is asked by our client; a reply without fences is not taken"),
-    "reflection_lm_kwargs": ("ours", "what our client has; other keys are refused"),
+    "reflection_lm": ("ours", "a name is asked by our client; a reply without fences is not"
+        " taken, since it may be chatter"),
+    "reflection_lm_kwargs": ("ours", "what our client has; others are refused, not lost"),
     "candidate_selection_strategy": ("as gepa", "objects see a GEPAState that follows the run"),
     "frontier_type": ("as gepa", ""),
     "skip_perfect_score": ("as gepa", ""),
-    "batch_sampler": ("as gepa", "an example that padding repeats counts once"),
+    "batch_sampler": ("as gepa", "an example that padding repeats counts once: results are kept by id"),
     "reflection_minibatch_size": ("as gepa", ""),
     "perfect_score": ("as gepa", ""),
     "reflection_prompt_template": ("as gepa", ""),
     "custom_candidate_proposer": ("as gepa", ""),
     "module_selector": ("as gepa", "a name moves its pointer at selection, an object is asked after"
-        " the rollout"),
-    "use_merge": ("as gepa", "ancestors that all score zero do not end the run"),
+        " the rollout, since it reads the traces"),
+    "use_merge": ("as gepa", "ancestors that all score zero do not end the run: one is drawn evenly"),
     "max_merge_invocations": ("as gepa", ""),
     "merge_val_overlap_floor": ("as gepa", ""),
-    "max_metric_calls": ("ours", "never overshot; a run that cannot make one step is refused"),
-    "max_reflection_cost": ("ours", "dollars of role reflect, looked at after each step"),
+    "max_metric_calls": ("ours", "never overshot, since calls are reserved; a run that cannot make one step is"
+        " refused"),
+    "max_reflection_cost": ("ours", "dollars of role reflect, looked at after each step, so that steps under"
+        " way may exceed it"),
     "stop_callbacks": ("as gepa", "asked after each step"),
     "logger": ("as gepa", "None = Python's logging, logger `flashevolve`"),
     "run_dir": ("ours", "our store, resumed without a repeated call; gepa.stop in it stops the"
@@ -54,18 +59,20 @@ TREATMENT: Mapping[str, tuple[Kind, str]] = {
     "mlflow_experiment_name": ("as gepa", ""),
     "mlflow_attach_existing": ("as gepa", ""),
     "tracking_key_prefix": ("as gepa", ""),
-    "track_best_outputs": ("as gepa", "after a resume, older outputs are not known"),
+    "track_best_outputs": ("as gepa", "after a resume, older outputs are as the log kept them: JSON or repr"),
     "display_progress_bar": ("no effect", "`flashevolve show RUN_DIR` shows a run in progress"),
     "use_cloudpickle": ("no effect", "nothing is pickled"),
     "cache_evaluation": ("no effect", "validation scores are always kept, and shared by id"),
     "seed": ("ours", "every draw has a stream of its own, so that order does not matter"),
     "raise_on_exception": ("ours", "True: the adapter's exception ends the run, which can be"
         " resumed; False: the step fails, and five in a row end the run"),
-    "val_evaluation_policy": ("ours", "get_eval_batch is asked; the best is the highest mean"),
+    "val_evaluation_policy": ("ours", "get_eval_batch is asked; the best is the highest mean, since our pool"
+        " ranks"),
     "acceptance_criterion": ("as gepa", ""),
     "sampling_strategy": ("no effect", "steps run side by side without it; a class of your own is"
         " refused"),
-    "selection_strategy": ("ours", "all that improve are taken; anything else is refused"),
+    "selection_strategy": ("ours", "all that improve are taken, since steps end one by one; anything else is"
+        " refused"),
     "reflection_strategy": ("as gepa", "one reflection at a time, since it may carry a session"),
 }  # fmt: skip
 """Argument of gepa's -> what becomes of it, and what differs."""
@@ -162,6 +169,15 @@ class Arguments:
         found: Callable[..., Any] | None = getattr(self.adapter, "propose_new_texts", None)
         return found
 
+    @property
+    def writers(self) -> dict[str, Any]:
+        """What writes new texts in place of a model, by name; None = not given."""
+        return {
+            "adapter.propose_new_texts": self.writes_texts,
+            "custom_candidate_proposer": self.custom_candidate_proposer,
+            "reflection_strategy": self.reflection_strategy,
+        }
+
     def full_budget(self) -> Budget:
         """Returns `budget` with `max_metric_calls` in it. Raises `ConfigError`."""
         budget, calls = self.budget or Budget(), self.max_metric_calls
@@ -233,12 +249,7 @@ def _check_adapter(given: Arguments) -> None:
 
 
 def _check_proposer(given: Arguments) -> None:
-    writers = {
-        "adapter.propose_new_texts": given.writes_texts,
-        "custom_candidate_proposer": given.custom_candidate_proposer,
-        "reflection_strategy": given.reflection_strategy,
-    }
-    named = [name for name, writer in writers.items() if writer is not None]
+    named = [name for name, writer in given.writers.items() if writer is not None]
     if len(named) > 1:
         raise ConfigError(
             f"{named[1]}: expected one that writes new texts, found {named[0]} too. Remove one"

@@ -22,7 +22,7 @@ def checked(batch: Any, n: int, method: str, *, traces: bool) -> Any:
                 f"{method}: expected an EvaluationBatch with outputs and scores, found "
                 f"{type(batch).__name__}. Mend the adapter"
             )
-        found = getattr(batch, name)
+        found = _listed(batch, name)
         if not isinstance(found, Sequence) or len(found) != n:
             size = len(found) if isinstance(found, Sequence) else type(found).__name__
             raise TaskError(
@@ -110,6 +110,20 @@ def checked_texts(found: Any, candidate: Mapping[str, str], method: str) -> Text
                 "Mend it"
             )
     return dict(found)
+
+
+def _listed(batch: Any, name: str) -> Any:
+    """Returns a field, after making a list of an array, where the batch lets itself be changed."""
+    found = getattr(batch, name)
+    if isinstance(found, Sequence) or not hasattr(found, "tolist"):
+        return found
+    plain = found.tolist()
+    if isinstance(plain, list):
+        try:
+            setattr(batch, name, plain)
+        except AttributeError:
+            return found
+    return plain
 
 
 def _is_finite(score: Any) -> bool:

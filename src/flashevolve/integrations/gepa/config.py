@@ -36,6 +36,14 @@ class Adapted(GEPA):
         optional = getattr(objects and objects.port.adapter, "objectives_optional", False)
         return super().needs_objectives and not (optional and self.frontier == "hybrid")
 
+    @property
+    def objectives_fix(self) -> str:
+        """What to do where an adapter names none although it must."""
+        return (
+            "Return EvaluationBatch(objective_scores=[{name: score}, ...]) from the adapter, or "
+            "set frontier_type='instance'"
+        )
+
     def with_objects(self, objects: Any) -> Self:
         """Returns the settings with a `workflow.Objects`, which is not recorded."""
         object.__setattr__(self, "_objects", objects)

@@ -29,7 +29,7 @@ def failure(what: str, error: BaseException, *, raises: bool) -> Exception:
     said = " ".join(str(error).split())
     message = said if isinstance(error, FlashEvolveError) else f"{what} raised {_named(error)}"
     if raises:
-        return AdapterFailed(f"{message}. Mend it; with run_dir the run goes on", error)
+        return AdapterFailed(f"{message.rstrip('.')}. Mend it", error)
     return StepFailed(message)
 
 

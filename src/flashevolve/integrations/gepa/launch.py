@@ -168,7 +168,12 @@ def _run(given: Arguments) -> Finished:
         result = found.result()
     except AdapterFailed as failed:
         error = failed.original
-        error.add_note(f"{failed} The run is in {found.dir}")
+        how = (
+            "call optimize again with the same arguments, and it goes on"
+            if given.run_dir is not None
+            else f"call optimize again with run_dir={str(found.dir)!r}, and it goes on"
+        )
+        error.add_note(f"{failed}. The run is in {found.dir}; {how}")
         raise error from None
     except BaseException as failed:
         error = failed
@@ -245,11 +250,6 @@ def objects_of(given: Arguments, port: Port, mirror: Mirror, train: Any, val: An
         return None if isinstance(value, str) else value
 
     proposer: Any = given.writes_texts or given.custom_candidate_proposer
-    names = {
-        "adapter.propose_new_texts": given.writes_texts,
-        "custom_candidate_proposer": given.custom_candidate_proposer,
-        "reflection_strategy": given.reflection_strategy,
-    }
     return Objects(
         port=port,
         mirror=mirror,
@@ -258,7 +258,7 @@ def objects_of(given: Arguments, port: Port, mirror: Mirror, train: Any, val: An
         order=tuple(given.seed_candidate),
         template=given.reflection_prompt_template,
         proposer=proposer,
-        proposer_name=next((name for name, one in names.items() if one is not None), ""),
+        proposer_name=next((name for name, one in given.writers.items() if one is not None), ""),
         reflector=given.reflection_strategy,
         selector=own(given.candidate_selection_strategy),
         sampler=own(given.batch_sampler),
@@ -266,6 +266,7 @@ def objects_of(given: Arguments, port: Port, mirror: Mirror, train: Any, val: An
         acceptance=own(given.acceptance_criterion),
         validation=own(given.val_evaluation_policy),
         log=given.say,
+        warn=given.warn,
     )
 
 

@@ -67,6 +67,8 @@ class Mirror:
 
     def index_of(self, candidate: int, pool: ParetoPool) -> int:
         """Returns gepa's index of a candidate; of an unconfirmed one, that of its ancestor."""
+        if candidate not in self._index:
+            self.sync()  # As after a resume, where no event has told of it yet.
         while candidate not in self._index:
             candidate = pool.candidates[candidate].parents[0]
         return self._index[candidate]

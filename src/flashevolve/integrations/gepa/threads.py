@@ -45,8 +45,12 @@ class Threads:
         except StopIteration as error:
             # A future refuses it, and whoever awaits that would hang for ever.
             raise RuntimeError("StopIteration") from error
-        except SystemExit as error:
-            raise RuntimeError(f"SystemExit: {error.code}") from error
+        except Exception:
+            raise
+        except BaseException as error:
+            # KeyboardInterrupt, SystemExit, CancelledError: not the loop's, but the called one's.
+            said = f": {error}" if str(error) else ""
+            raise RuntimeError(f"{type(error).__name__}{said}") from error
         finally:
             with self._changed:
                 self._n_inside -= 1

@@ -8,6 +8,7 @@ the step's payload. After a kill in between, the rollout is run again, uncharged
 """
 
 import inspect
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
@@ -67,6 +68,19 @@ class Objects:
     """Told of new texts: ticket, texts."""
     subsets: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Ticket -> validation ids that the user's policy chose for its child."""
+    warn: Callable[[str], None] = field(default=lambda line: None)
+    warned: set[str] = field(default_factory=set)
+    """Methods of which it was told already that they raise."""
+
+    def raised(self, method: str, error: Exception) -> End:
+        """Tells what user code raised, with its traceback, and returns the end of the step."""
+        tell = self.log if method in self.warned else self.warn
+        self.warned.add(method)
+        trace = "".join(traceback.format_exception(error)).rstrip()
+        tell(f"{method} raised {error!r}; the step is skipped\n{trace}")
+        said = " ".join(f"{method} raised {type(error).__name__}: {error}".split())
+        whose = "the adapter" if "adapter" in method or "dataset" in method else method
+        return End("skipped", said.rstrip(". "), useless=True, hint=f"Mend {whose}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +88,8 @@ class AdaptedStep(Step):
     """A step with its reflective dataset."""
 
     dataset: Mapping[str, list[Any]] = field(default_factory=dict)
+    subset: tuple[str, ...] = ()
+    """Validation ids that the user's policy chose for the child; empty = all, or not asked yet."""
 
 
 class AdaptedWorkflow(GEPAWorkflow):
@@ -128,9 +144,7 @@ class AdaptedWorkflow(GEPAWorkflow):
             raise
         except Exception as error:
             # gepa, too, goes on without: adapters raise here when nothing can be learnt.
-            objects.log(f"make_reflective_dataset raised {error!r}; the step is skipped")
-            reason = f"make_reflective_dataset raised {type(error).__name__}: {error}"
-            return End("skipped", " ".join(reason.split()), useless=True)
+            return objects.raised("make_reflective_dataset", error)
         objects.datasets[item.ticket] = dataset
         if objects.built is not None:
             objects.built(item.ticket, step.parents[0], components, dataset)
@@ -172,9 +186,7 @@ class AdaptedWorkflow(GEPAWorkflow):
         except OURS:
             raise
         except Exception as error:
-            reason = f"{objects.proposer_name} raised {type(error).__name__}: {error}"
-            objects.log(f"{reason}; the step is skipped")
-            return End("skipped", " ".join(reason.split()), useless=True)
+            return objects.raised(objects.proposer_name, error)
         if not texts or any(not text.strip() for text in texts.values()):
             return End("skipped", "the proposal holds no new text", useless=True)
         if objects.proposed is not None:
@@ -231,6 +243,13 @@ class AdaptedWorkflow(GEPAWorkflow):
 
     async def screen(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         """Lets a child pass as GEPA does, or as the user's criterion says."""
+        judged = await self._screened(item, ctx)
+        if self.objects.validation is None or isinstance(judged, End):
+            return judged
+        # In the payload, so that after a kill the policy is not asked again.
+        return judged.with_payload(subset=tuple(self._picked(judged)))
+
+    async def _screened(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
         judged = await super().screen(item, ctx)
         step = judged.payload if isinstance(judged, Item) else item.payload
         ended_alike = isinstance(judged, End) and judged.outcome != "rejected"
@@ -259,6 +278,7 @@ class AdaptedWorkflow(GEPAWorkflow):
         from gepa.proposer.base import CandidateProposal, SubsampleEvaluation
 
         objects, pool = self.objects, pareto(ctx.pool)
+        state = objects.mirror.sync()
         batch = objects.port.take(ticket, step.examples)
         old, new = [before[e] for e in step.examples], [after[e].score for e in step.examples]
         outputs = list(batch.outputs) if batch else [after[e].output for e in step.examples]
@@ -278,13 +298,16 @@ class AdaptedWorkflow(GEPAWorkflow):
             tag="reflective_mutation",
             metadata={"proposal_id": ticket},
         )
-        return bool(objects.acceptance.should_accept(proposal, objects.mirror.sync()))
+        return bool(objects.acceptance.should_accept(proposal, state))
 
     def _picked(self, item: Item[Step]) -> Sequence[str]:
         """Returns the validation ids, or what the user's policy picks of them."""
         state, objects = self.objects.mirror.sync(), self.objects
         if objects.validation is None or state is None:
             return self.setup.val_ids
+        assert isinstance(item.payload, AdaptedStep)
+        if item.payload.subset:
+            return item.payload.subset
         if item.ticket not in objects.subsets:  # The stage may run twice.
             objects.subsets[item.ticket] = self._subset(state)
         return objects.subsets[item.ticket]
