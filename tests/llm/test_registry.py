@@ -168,7 +168,7 @@ def test_a_providers_own_api_is_asked_by_litellm_if_that_is_installed(
     assert price(spec) == lookup(spec.name) is not None
     assert endpoint(Spec("anthropic/x", "http://gpu:8000/v1")).base_url == "http://gpu:8000/v1"
     monkeypatch.setattr("flashevolve.llm.registry.installed", lambda: False)
-    with pytest.raises(ConfigError, match=r"Or install litellm.*pip install 'flashevolve\[litellm"):
+    with pytest.raises(ConfigError, match=r"Or install litellm.*pip install '\.\[litellm"):
         account(spec)
     with pytest.raises(ConfigError, match="Did you mean 'openai'"):
         account(Spec("opnai/gpt-5"))

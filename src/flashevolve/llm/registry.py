@@ -145,7 +145,7 @@ def endpoint(model: ModelSpec, environ: Mapping[str, str] = os.environ) -> Endpo
         known = (*PROVIDERS, SIMULATED)
         hint = nearest(prefix, known)
         if name is not None:
-            hint = " Or install litellm, which knows it: pip install 'flashevolve[litellm]'"
+            hint = " Or install litellm, which knows it; in the clone: pip install '.[litellm]'"
         raise ConfigError(
             f"model {model.name!r} needs a base_url, or a name that starts with one of "
             f"{', '.join(f'{p}/' for p in known)}.{hint}"
@@ -211,6 +211,13 @@ def account(model: ModelSpec, environ: Mapping[str, str] = os.environ) -> str:
     host, port = _split(at.base_url) if at.base_url else (at.name.partition("/")[0], None)
     where = host if port is None else f"{host}:{port}"
     return f"{where} {at.key_env}" if at.key_env else where
+
+
+def key_env(model: ModelSpec) -> str | None:
+    """Returns the environment variable that the model's key is read from; None if there is none."""
+    if model.client is not None or _preset(model):
+        return model.key_env
+    return endpoint(model).key_env
 
 
 def price(

@@ -82,7 +82,7 @@ class GEPAWorkflow(Workflow[Step]):
         n_val = len(self.setup.val_ids)
         n = self.config.n_examples(len(self.setup.train_ids))
         why = f"{n_val} for the seed on val, 2 x {n} and {n_val} for one step"
-        return Minimum(metric_calls=2 * n, shared=2 * n_val, proposals=1, why=why)
+        return Minimum(metric_calls=2 * n, shared=2 * n_val, seed=n_val, proposals=1, why=why)
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""
@@ -197,7 +197,7 @@ class GEPAWorkflow(Workflow[Step]):
         return Commit(
             ops=(*ops, *admission(item.source, pool, self.config)),
             text=_in_words(step, pool, candidate),
-            marks=pool.marks(step.scores, step.objectives),
+            marks=pool.marks(step.scores, step.objectives) if step.parents else (),
         )
 
     def artifact(self, item: Item[Step]) -> Artifact | None:
@@ -255,7 +255,7 @@ def _in_words(step: Step, pool: ParetoPool, candidate: int) -> str:
     mean = sum(step.scores.values()) / len(step.scores)
     text = f"Candidate {candidate} scores {_number(mean)} on {len(step.scores)} examples"
     parents = [pool.candidates[p] for p in step.parents]
-    text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents)
+    text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents if p.scores)
     return f"{text}.\n{parents[0].artifact.diff(_child(step))}" if parents else f"{text}: the seed."
 
 

@@ -91,10 +91,8 @@ class DspyWorkflow(AdaptedWorkflow):
             lost = [e for e in step.examples if e not in known]
             for example_id in lost:
                 await self._again(item, ctx, parent, example_id)
-            components = step.components
-            if not components:
-                batch = program.batch(item.ticket, step.examples)
-                components = self._components(step, ctx, batch)
+            batch = program.batch(item.ticket, step.examples)
+            components = step.components or self._components(step, ctx, batch)
             rng = ctx.rng("reflective")
             dataset = await self._in_thread(
                 ctx, "dataset",
@@ -102,10 +100,14 @@ class DspyWorkflow(AdaptedWorkflow):
                     inner, parent, step.examples, components, rng
                 ),
             )  # fmt: skip
+            why = program.trouble(item.ticket)
         finally:
             program.forget(item.ticket)
         if not dataset:
-            return End("skipped", "no trace that a component could be improved by")
+            reason = f"no trace that a component could be improved by{why and ': '}{why}"
+            # A predictor that these examples did not reach is no cause to stop.
+            useless = not batch.trajectories or set(components) == set(parent)
+            return End("skipped", reason, useless=useless)
         self.objects.datasets[item.ticket] = dataset
         if self.objects.built is not None:
             self.objects.built(item.ticket, step.parents[0], components, dataset)
