@@ -305,7 +305,7 @@ def _check(
             try:
                 connect(model, environ, {}, settings.simulation.world)
             except ConfigError as error:
-                if not account(model).startswith("sim/"):
+                if not account(model, environ).startswith("sim/"):
                     raise
                 key = f"models.{role}.name" if role in settings.models else "model.name"
                 raise ConfigError(f"{key}: {error}") from None

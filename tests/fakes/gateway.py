@@ -41,8 +41,8 @@ class Ask:
             raise
         return Reply(text=f"{role}: {messages[-1].text}", tokens_in=3, tokens_out=2, model="m-1")
 
-    async def embed(self, role: str, inputs: Inputs, *, options: Any) -> Embeddings:
-        self.embedded.append((role, inputs, dict(options)))
+    async def embed(self, role: str, inputs: Inputs, **parameters: Any) -> Embeddings:
+        self.embedded.append((role, inputs, dict(parameters["options"])))
         return Embeddings(
             vectors=tuple(array("f", [0.5, i]) for i, _ in enumerate(inputs)),
             tokens_in=4,

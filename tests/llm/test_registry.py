@@ -36,6 +36,15 @@ def test_openai_is_where_its_own_client_would_look(
     monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
     assert endpoint(Spec("openai/gpt-5")).base_url == "http://127.0.0.1:9/v1"
     assert account(Spec("gpt-5")) == "127.0.0.1:9 OPENAI_API_KEY"
+    assert endpoint(Spec("gpt-5"), {}).base_url == "https://api.openai.com/v1"
+    assert endpoint(Spec("gpt-5"), {name: "http://h/v1"}).base_url == "http://h/v1"
+
+
+@pytest.mark.parametrize("url", ["http://u:sk-canary@h/v1", "http://h/v1?api-key=sk-canary"])
+def test_an_address_from_the_environment_holds_no_key(url: str) -> None:
+    with pytest.raises(ConfigError, match="OPENAI_BASE_URL: expected a URL without a key") as error:
+        connect(Spec("gpt-5"), {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-x-12345678"})
+    assert "sk-canary" not in str(error.value)
 
 
 @pytest.mark.parametrize(

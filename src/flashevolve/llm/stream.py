@@ -27,7 +27,9 @@ _LONG = frozenset({"content", "reasoning_content", "reasoning", "refusal"})
 
 
 class Events:
-    """Cuts a stream of bytes into the data of its events, whatever their line ends.
+    """Cuts a stream of bytes into the data of its events; lines end in LF or CRLF.
+
+    A lone CR, which the standard allows too, no endpoint sends: it does not end a line here.
 
     Comments (hosts send them to keep the connection) and fields other than `data` say nothing to
     us; several `data` lines of one event are one text.
