@@ -222,7 +222,9 @@ def test_code_inside_an_adapter_finds_the_way_to_our_models() -> None:
         said = ""
 
         def scored(self, batch: Any, candidate: Any, traces: bool) -> Any:
-            self.said = current().chat("task", "hello").text
+            reply = current().chat("task", "hello")
+            assert isinstance(reply, Reply)
+            self.said = reply.text
             return super().scored(batch, candidate, traces)
 
     async def main() -> None:
