@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flashevolve.engine.outcomes import as_outcome
 from flashevolve.objectives import mean_objectives, plain_objectives
 
 NAMED = st.dictionaries(st.sampled_from("abc"), st.floats(-1, 1))
@@ -33,3 +34,10 @@ def test_anything_else_is_refused(given: object) -> None:
 def test_a_number_that_is_not_finite_is_refused() -> None:
     with pytest.raises(ValueError, match="objective 'speed' is nan; expected a finite number"):
         plain_objectives({"speed": float("nan")})
+
+
+def test_a_number_whose_sums_overflow_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"objective 'speed' is -1\.7e\+308; expected at most 1e"):
+        plain_objectives({"speed": -1.7e308})
+    with pytest.raises(ValueError, match=r"the score is 1\.7e\+308; expected at most 1e\+300"):
+        as_outcome(1.7e308, "output")

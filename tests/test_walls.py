@@ -20,6 +20,8 @@ DECIDERS = (
 )
 ALGORITHMS = ("asyncio", "sqlite3", "time", "threading", "queue", "tenacity", "flashevolve.store")
 HEAVY = ("pydantic", "aiohttp", "rich", "click", "sqlite3", "asyncio", "tenacity")
+EXTRAS = ("gepa", "dspy", "bm25s", "litellm", "openai", "numpy")
+"""What only some users have installed, and others would wait for."""
 ENGINE = "flashevolve.engine"
 INTERFACE = (f"{ENGINE}.item", f"{ENGINE}.workflow")
 
@@ -89,11 +91,35 @@ def test_gepa_is_at_most_600_lines_of_python() -> None:
 
 
 def test_importing_flashevolve_imports_nothing_heavy() -> None:
-    code = f"import sys, flashevolve; print([m for m in {HEAVY} if m in sys.modules])"
+    assert loaded_by("import flashevolve", (*HEAVY, *EXTRAS)) == "[]"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        # What a run needs, a command of the shell, and the doors to gepa's and DSPy's users.
+        "from flashevolve import optimize; from flashevolve.prepare import prepare",
+        "import flashevolve.cli.main",
+        "import flashevolve.integrations.gepa, flashevolve.integrations.dspy",
+        "import flashevolve.llm.gateway.gateway, flashevolve.engine.session",
+    ],
+)
+def test_nobody_waits_for_an_extra_that_is_not_used(first: str) -> None:
+    assert loaded_by(first, EXTRAS) == "[]"
+
+
+def test_the_gateways_server_is_loaded_when_somebody_asks_it() -> None:
+    first = "import flashevolve.llm.gateway.gateway"
+    assert loaded_by(first, ("aiohttp.web",)) == "[]"
+
+
+def loaded_by(first: str, names: tuple[str, ...]) -> str:
+    """Returns the list of those modules that are loaded after a line, in a process of its own."""
+    code = f"{first}; print([m for m in {names} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(SRC)!r}); {code}"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "[]"
+    return done.stdout.strip()

@@ -34,7 +34,7 @@ class Candidate:
     """Speculative = its sweep goes on; retracted = it keeps its id and has no standing."""
     reference: int | None = None
     """The best confirmed candidate when this one was inserted as speculative, which it has to
-    beat; None = it never was."""
+    beat; None = there was none, since it never was speculative or is the first, put in unscored."""
 
     @property
     def mean(self) -> float:

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
+MAX_MAGNITUDE = 1e300
+"""Of a score: sums of more extreme ones overflow."""
+
 
 def mean_objectives(given: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Returns each objective's mean, in ascending order of names.
@@ -27,7 +30,7 @@ def plain_objectives(given: Any) -> dict[str, float]:
     """Returns what a metric gave as names and finite numbers.
 
     Raises `TypeError` for anything but a mapping by name, `ValueError` for a number that is not
-    finite.
+    finite or beyond `MAX_MAGNITUDE`.
     """
     if given is None:
         return {}
@@ -37,4 +40,8 @@ def plain_objectives(given: Any) -> dict[str, float]:
     for name, score in found.items():
         if not math.isfinite(score):
             raise ValueError(f"objective {name!r} is {score}; expected a finite number")
+        if abs(score) > MAX_MAGNITUDE:
+            raise ValueError(
+                f"objective {name!r} is {score}; expected at most {MAX_MAGNITUDE:g} in magnitude"
+            )
     return found

@@ -89,6 +89,30 @@ def check_artifact(artifact: Mapping[str, str], workload: str | None = None) -> 
             )
 
 
+def shown_input(settings: Settings, examples: Iterable[Example]) -> str:
+    """Returns the column that a built-in program reads, as these examples call it.
+
+    Raises `ConfigError` if `task.input` names another one, which nothing would read, and
+    `DataError` if the examples have no name in common.
+    """
+    name, given = settings.task.workload or "", settings.task.input
+    names = (WORKLOADS[name].input, *WORKLOADS[name].other_inputs)
+    if given.casefold() not in names:
+        raise ConfigError(
+            f"task.input: expected {' or '.join(map(repr, names))}, which workload {name!r} reads, "
+            f"found {given!r}. Remove it, and rename the column in the file if need be"
+        )
+    columns = [{str(key).casefold() for key in example} for example in examples]
+    found = next((n for n in names if all(n in each for each in columns)), None)
+    # What has neither is told of with its line, by the check of the examples.
+    if found is None and all(each.intersection(names) for each in columns):
+        raise DataError(
+            f"data.train: expected {' or '.join(map(repr, names))} in all examples, found some "
+            f"with the one and some with the other. Rename one of them"
+        )
+    return found or names[0]
+
+
 def check_roles(configured: Iterable[str], asked: Iterable[str]) -> None:
     """Refuses a model for a role that nobody asks: what was meant would fall to another model."""
     known = [*asked, *KNOWN_ROLES]

@@ -28,14 +28,20 @@ from flashevolve.llm.deadline import TailDeadline
 from flashevolve.llm.limiter import Limiter
 from flashevolve.llm.messages import json_bound_tokens
 from flashevolve.llm.prices import Price
-from flashevolve.llm.registry import account, connect
+from flashevolve.llm.registry import account, connect, key_env
 from flashevolve.llm.registry import price as price_of
 from flashevolve.llm.retry import RetryPolicy
 from flashevolve.policies.budget import Resource
 from flashevolve.policies.control import Control
 from flashevolve.policies.speculation import Speculation
 from flashevolve.policies.staleness import ASKING, Staleness
-from flashevolve.preflight import check_artifact, check_control, preflight, without_effect
+from flashevolve.preflight import (
+    check_artifact,
+    check_control,
+    preflight,
+    shown_input,
+    without_effect,
+)
 from flashevolve.task import SPLITS, RunFunction, ScoreFunction, Task
 from flashevolve.workloads.registry import WORKLOADS
 
@@ -109,6 +115,7 @@ class Prepared:
             history=settings.staleness.history,
             gap_rule=settings.staleness.gap,
             gateway_port=settings.gateway.port,
+            key_envs=frozenset(filter(None, map(key_env, all_models(settings)))),
             max_threads=limits.max_threads,
             max_parallel=limits.concurrency,
             retry=RetryPolicy(
@@ -200,9 +207,10 @@ def prepare(
     """
     splits = splits if splits is not None else load_data(settings.data)
     base = settings.run.base
+    is_built_in = run is None and settings.task.run is None
     if run is None and settings.task.run is not None:
         run = load_function(settings.task.run, base, key="task.run")
-    elif run is None:
+    elif is_built_in:
         # What a built-in task asks of its models goes through us.
         run = workload_run(settings.task, [e for split in SPLITS for e in splits[split]])
     if score is None:
@@ -223,12 +231,16 @@ def prepare(
     for name, text in settings.artifact.items():
         check_text([name, text], f"artifact.{name.encode(errors='replace').decode()}")
     seed = Artifact(settings.artifact)
+    shown = settings.task.input if run is None else None
+    if is_built_in and run is not None:
+        column = shown_input(settings, splits.train)
+        shown = column if _shows_input_only(settings) else None
     setup = Setup(
         seed=seed,
         train_ids=tuple(e.id for e in splits.train),
         val_ids=tuple(e.id for e in splits.val),
         perfect_score=settings.task.perfect_score,
-        input=settings.task.input if run is None or _shows_input_only(settings) else None,
+        input=shown,
     )
     workflow = settings.options.workflow(setup)
     check_control(settings, [stage.name for stage in workflow.stages])
@@ -293,7 +305,7 @@ def _check(
             try:
                 connect(model, environ, {}, settings.simulation.world)
             except ConfigError as error:
-                if not account(model).startswith("sim/"):
+                if not account(model, environ).startswith("sim/"):
                     raise
                 key = f"models.{role}.name" if role in settings.models else "model.name"
                 raise ConfigError(f"{key}: {error}") from None

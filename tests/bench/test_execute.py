@@ -1,8 +1,10 @@
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from flashevolve.bench import execute as executing
 from flashevolve.bench import measure
 from flashevolve.bench.cell import Arm, Cell, Job
 from flashevolve.bench.execute import (
@@ -55,6 +57,20 @@ def test_rows_that_are_there_are_not_made_again_and_come_in_order() -> None:
     assert [row.seed for row in rows] == [0, 1]
     assert new == [0]
     assert rows[1] is kept
+
+
+def test_a_worker_that_was_interrupted_starts_no_further_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[Job] = []
+    monkeypatch.setattr(executing, "_stopped", Event())
+    monkeypatch.setattr(executing, "execute", begun.append)
+    executing._execute_unless_stopped(JOB)
+    with pytest.raises(KeyboardInterrupt):
+        executing._stop(2, None)
+    with pytest.raises(KeyboardInterrupt):
+        executing._execute_unless_stopped(JOB)
+    assert begun == [JOB]
 
 
 def test_rows_of_another_world_are_refused() -> None:

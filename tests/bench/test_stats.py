@@ -87,5 +87,5 @@ def test_means_and_intervals_are_those_of_scipy(n: int) -> None:
 def test_a_missing_extra_is_one_line_that_says_what_to_install() -> None:
     with pytest.raises(ConfigError, match=r"bench: expected the package nowhere, found none"):
         stats.extra("nowhere.stats")
-    with pytest.raises(ConfigError, match=r"pip install 'flashevolve\[bench\]'"):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[bench\]'"):
         stats.extra("nowhere")

@@ -22,7 +22,7 @@ def test_a_missing_package_names_the_extra_that_brings_it() -> None:
     with pytest.raises(
         ConfigError,
         match=r"expected the package no_such_package, found none\. "
-        r"Install it: pip install 'flashevolve\[gepa\]'",
+        r"In the clone: pip install '\.\[gepa\]'",
     ):
         check_needs(lacking)
     check_needs(suite("workers"))

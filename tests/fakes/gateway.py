@@ -42,7 +42,7 @@ class Ask:
         return Reply(text=f"{role}: {messages[-1].text}", tokens_in=3, tokens_out=2, model="m-1")
 
     async def embed(self, role: str, inputs: Inputs, **parameters: Any) -> Embeddings:
-        self.embedded.append((role, inputs, parameters))
+        self.embedded.append((role, inputs, dict(parameters["options"])))
         return Embeddings(
             vectors=tuple(array("f", [0.5, i]) for i, _ in enumerate(inputs)),
             tokens_in=4,

@@ -172,7 +172,7 @@ def rig_with(model: ScriptedModel, **options: Any) -> Rig:
 
 def test_embeddings_are_limited_metered_and_recorded_like_any_call() -> None:
     rig = rig_with(Embedder(echo))
-    embeddings = run(rig.calls.embed(rig.origin(), "task", ["ab", "c"], dimensions=2))
+    embeddings = run(rig.calls.embed(rig.origin(), "task", ["ab", "c"], options={"dimensions": 2}))
     assert [vector[0] for vector in embeddings.vectors] == [2.0, 1.0]
     (reserved,), (settled,) = rig.reserved, rig.settled
     assert reserved.name == "embed"

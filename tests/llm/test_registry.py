@@ -36,6 +36,15 @@ def test_openai_is_where_its_own_client_would_look(
     monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
     assert endpoint(Spec("openai/gpt-5")).base_url == "http://127.0.0.1:9/v1"
     assert account(Spec("gpt-5")) == "127.0.0.1:9 OPENAI_API_KEY"
+    assert endpoint(Spec("gpt-5"), {}).base_url == "https://api.openai.com/v1"
+    assert endpoint(Spec("gpt-5"), {name: "http://h/v1"}).base_url == "http://h/v1"
+
+
+@pytest.mark.parametrize("url", ["http://u:sk-canary@h/v1", "http://h/v1?api-key=sk-canary"])
+def test_an_address_from_the_environment_holds_no_key(url: str) -> None:
+    with pytest.raises(ConfigError, match="OPENAI_BASE_URL: expected a URL without a key") as error:
+        connect(Spec("gpt-5"), {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-x-12345678"})
+    assert "sk-canary" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +168,7 @@ def test_a_providers_own_api_is_asked_by_litellm_if_that_is_installed(
     assert price(spec) == lookup(spec.name) is not None
     assert endpoint(Spec("anthropic/x", "http://gpu:8000/v1")).base_url == "http://gpu:8000/v1"
     monkeypatch.setattr("flashevolve.llm.registry.installed", lambda: False)
-    with pytest.raises(ConfigError, match=r"Or install litellm.*pip install 'flashevolve\[litellm"):
+    with pytest.raises(ConfigError, match=r"Or install litellm.*pip install '\.\[litellm"):
         account(spec)
     with pytest.raises(ConfigError, match="Did you mean 'openai'"):
         account(Spec("opnai/gpt-5"))

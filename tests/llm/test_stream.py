@@ -148,6 +148,14 @@ def test_a_chunk_without_choices_is_none() -> None:
         Assembly().add({"message": "lost"})
 
 
+@pytest.mark.parametrize(
+    "odd", [{"choices": [None]}, chunk(tool_calls=["x", {"index": 0, "id": "a"}])]
+)
+def test_a_chunk_of_an_odd_shape_is_unreadable_and_not_relayed(odd: Any) -> None:
+    with pytest.raises(Unreadable, match="expected objects in"):
+        Assembly().add(odd)
+
+
 def test_a_stream_is_relayed_as_it_came_and_answers_like_a_whole_body() -> None:
     reply, relayed, body = ask(streamed(*WHOLE))
     assert relayed == list(WHOLE[:-1])

@@ -8,6 +8,7 @@ from flashevolve.policies.budget import (
     RESOURCES,
     Ledger,
     Resource,
+    expected_step,
     scarcest,
     selection_is_affordable,
 )
@@ -109,6 +110,14 @@ def test_steps_that_cost_nothing_start_even_if_nothing_is_left() -> None:
 def test_without_a_forecast_or_a_limit_a_step_starts() -> None:
     assert affordable({"tokens": 1})
     assert affordable({}, mean_item={"tokens": 25}, n_in_flight=9)
+
+
+def test_a_declared_step_counts_as_one_that_has_ended() -> None:
+    declared: dict[Resource, float] = {"metric_calls": 22}
+    assert expected_step({}, 0, declared=declared) == declared
+    known: dict[Resource, float] = {"metric_calls": 6, "tokens": 5}
+    assert expected_step(known, 3, declared=declared) == {"metric_calls": 10, "tokens": 5}
+    assert expected_step(known, 3, declared={}) == known
 
 
 def test_the_scarcest_resource_is_the_one_with_the_fewest_steps_left() -> None:

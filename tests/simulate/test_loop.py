@@ -538,6 +538,75 @@ def test_a_worker_does_not_end_before_what_is_asked_in_its_name() -> None:
     assert found == [1.0]
 
 
+class Gate:
+    """A worker's `yielded`: holds the loop at a call's end until another thread has asked."""
+
+    def __init__(self, inner: Any, worker: threading.Thread) -> None:
+        self._inner, self._worker = inner, worker
+        self.ended, self.asked = threading.Event(), threading.Event()
+
+    def release(self) -> None:
+        try:
+            self._inner.release()
+        finally:
+            (self.ended if threading.current_thread() is self._worker else self.asked).set()
+
+    def acquire(self, timeout: float) -> bool:
+        if not self._inner.acquire(timeout=timeout):
+            return False
+        assert not self.ended.is_set() or self.asked.wait(10)
+        return True
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["at its end", "in the next call"])
+def test_who_asks_in_the_name_of_a_call_that_is_over_is_refused(is_late: bool) -> None:
+    async def nothing() -> None:
+        raise AssertionError
+
+    def ask(port: Callable[[Coroutine[Any, Any, None]], None], gate: Gate) -> None:
+        assert gate.ended.wait(10)
+        try:
+            port(nothing())
+        except BaseException as error:
+            refused.append(error)
+        finally:
+            gate.asked.set()
+
+    def work(loop: VirtualLoop) -> None:
+        n_calls.append(1)
+        gate = gates[-1]
+        helper = threading.Thread(target=ask, args=(loop.port_of_thread(), gate))
+        helpers.append(helper)
+        helper.start()
+        if is_late:
+            ports.append(loop.port_of_thread())
+
+    def after() -> None:
+        try:
+            ports[0](nothing())
+        except BaseException as error:
+            refused.append(error)
+
+    async def main() -> None:
+        loop = running()
+        await loop.run_in_executor(None, threading.current_thread)
+        worker = loop._workers[0]
+        gate = Gate(worker.yielded, worker.thread)
+        gates.append(gate)
+        worker.yielded = gate  # type: ignore[assignment]
+        await loop.run_in_executor(None, work, loop)
+        if is_late:
+            worker.yielded = gate._inner
+            await loop.run_in_executor(None, after)
+        helpers[0].join(10)
+
+    n_calls, gates, ports = list[int](), list[Gate](), list[Any]()
+    helpers, refused = list[threading.Thread](), list[BaseException]()
+    run_virtual(main())
+    assert len(n_calls) == 1
+    assert [type(error) for error in refused] == [asyncio.CancelledError] * (1 + is_late)
+
+
 def test_only_the_loops_threads_have_a_port() -> None:
     async def main() -> None:
         with pytest.raises(TaskError, match="in virtual time a model is called from the thread"):

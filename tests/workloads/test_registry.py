@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
+from flashevolve.algorithms.records import record
 from flashevolve.cli.main import invoke
 from flashevolve.config import dump, resolve
 from flashevolve.data.metrics import score_function
 from flashevolve.errors import ConfigError, DataError
+from flashevolve.outcome import Outcome
 from flashevolve.preflight import check_same_run
 from flashevolve.prepare import prepare
 from flashevolve.rundir import read_result
 from flashevolve.task import ChecksExamples
 from flashevolve.workloads import aime, hotpotqa, hover, ifbench
+from flashevolve.workloads.aime.layout import problem
 from flashevolve.workloads.instructions import (
     score,
     score_loose,
@@ -108,6 +111,65 @@ def test_fields_that_a_configuration_names_win_over_the_workload_s() -> None:
     settings = resolve(named)
     assert (settings.task.input, settings.data.id) == ("q", "n")
     assert resolve(dump(settings)) == settings
+
+
+AIME_FILES = {
+    "ID,Year,Problem Number,Question,Answer,Part": "{k},2024,{k},Add 1 and {k}.,{v},I",
+    "question,answer": "Add 1 and {k}.,{v}",
+    "Problem,Answer": "Add 1 and {k}.,{v}",
+    "problem,question,answer": "Add 1 and {k}.,Sums,{v}",
+}
+
+
+def aime_tree(folder: Path, header: str, line: str, **task: Any) -> dict[str, Any]:
+    rows = [line.format(k=k, v=k + 1) for k in range(12)]
+    (folder / "all.csv").write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    return {
+        "artifact": {"solve": "Solve the problem."},
+        "task": {"workload": "aime", **task},
+        "data": {"path": str(folder / "all.csv"), "split": [0.5, 0.3, 0.2]},
+        "model": {"name": "sim/h100-qwen3-8b"},
+        "budget": {"metric_calls": 30},
+        "run": {"dir": str(folder / "runs")},
+    }
+
+
+@pytest.mark.parametrize("header", AIME_FILES)
+def test_reflection_sees_the_problem_whatever_a_file_calls_it(header: str, tmp_path: Path) -> None:
+    plan = prepare(resolve(aime_tree(tmp_path, header, AIME_FILES[header])))
+    setup = plan.workflow.setup  # type: ignore[attr-defined]  # GEPA's keeps what it was given
+    example = plan.splits.train[0]
+    shown = record(example, Outcome(score=0.0, output="none"), setup.input)
+    assert shown.startswith("## Input\nAdd 1 and ")
+    assert problem(example) in shown
+
+
+@pytest.mark.parametrize("name", [n for n, w in WORKLOADS.items() if w.run or w.program])
+def test_a_column_that_a_program_would_not_read_is_refused(name: str, tmp_path: Path) -> None:
+    config = tree(tmp_path, name)
+    config["task"]["input"] = "type"
+    with pytest.raises(
+        ConfigError,
+        match=rf"^task\.input: expected '\w+'.*, which workload '{name}' reads, found 't",
+    ):
+        prepare(resolve(config))
+
+
+def test_a_column_may_be_named_as_the_file_spells_it(tmp_path: Path) -> None:
+    prepare(
+        resolve(
+            aime_tree(tmp_path, "Problem,Answer", AIME_FILES["Problem,Answer"], input="Problem")
+        )
+    )
+
+
+def test_examples_that_call_the_problem_differently_are_refused(tmp_path: Path) -> None:
+    config = aime_tree(tmp_path, "problem,answer", "Add 1 and {k}.,{v}")
+    named = [{("problem", "question")[k % 2]: f"Add {k}.", "answer": k} for k in range(8)]
+    (tmp_path / "x.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in named))
+    config["data"] = {"train": str(tmp_path / "x.jsonl"), "val": str(tmp_path / "all.csv")}
+    with pytest.raises(DataError, match=r"^data\.train: expected 'problem' or 'question' in all"):
+        prepare(resolve(config))
 
 
 def test_without_a_workload_the_fields_have_their_usual_names() -> None:

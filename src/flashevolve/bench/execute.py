@@ -8,6 +8,7 @@ Rows come in the order of the jobs, whatever order they end in.
 import gc
 import math
 import os
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -273,7 +275,7 @@ def run_jobs(
     else:
         n = min(n_processes or os.cpu_count() or 1, len(missing))
         with ProcessPoolExecutor(n, mp_context=get_context("spawn"), initializer=_begin) as pool:
-            _take(pool.map(execute, missing), known, on_row)
+            _take(pool.map(_execute_unless_stopped, missing), known, on_row)
     return [known[job.key] for job in jobs]
 
 
@@ -286,3 +288,19 @@ def _take(rows: Iterator[Row], known: dict[str, Row], on_row: Callable[[Row], No
 
 def _begin() -> None:
     gc.set_threshold(*gc.get_threshold()[:2], COLLECT_EVERY)
+    signal.signal(signal.SIGINT, _stop)
+
+
+_stopped = Event()
+"""Set in a worker process at Ctrl-C, which else would go on with the jobs handed to it before."""
+
+
+def _stop(signum: int, frame: object) -> None:
+    _stopped.set()
+    raise KeyboardInterrupt
+
+
+def _execute_unless_stopped(job: Job) -> Row:
+    if _stopped.is_set():
+        raise KeyboardInterrupt
+    return execute(job)

@@ -52,7 +52,7 @@ def extra(module: str) -> ModuleType:
     except ImportError as error:
         raise ConfigError(
             f"bench: expected the package {module.partition('.')[0]}, found none. "
-            "Install it: pip install 'flashevolve[bench]'"
+            "In the clone: pip install '.[bench]'"
         ) from error
 
 

@@ -58,6 +58,8 @@ class Suite:
     """Jobs at a time, unless the command line says; None = one for each processor."""
     needs: Mapping[str, str] = field(default_factory=dict)
     """Package that its jobs import -> extra that installs it."""
+    quick_needs: Mapping[str, str] | None = None
+    """The same of its quick jobs; None = all of `needs`."""
 
 
 def suite(name: str) -> Suite:
@@ -71,11 +73,12 @@ def suite(name: str) -> Suite:
     return found
 
 
-def check_needs(chosen: Suite) -> None:
+def check_needs(chosen: Suite, *, quick: bool = False) -> None:
     """Raises `ConfigError` if a package is missing that the suite's jobs import."""
-    for package, name in chosen.needs.items():
+    less = chosen.quick_needs if quick else None
+    for package, name in (chosen.needs if less is None else less).items():
         if find_spec(package) is None:
             raise ConfigError(
                 f"bench {chosen.name}: expected the package {package}, found none. "
-                f"Install it: pip install 'flashevolve[{name}]'"
+                f"In the clone: pip install '.[{name}]'"
             )

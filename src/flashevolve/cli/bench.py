@@ -90,7 +90,7 @@ def command(
         if not rows:
             raise ConfigError(f"--rows: expected rows of {name} in {rows_dir}, found none")
     else:
-        check_needs(chosen)
+        check_needs(chosen, quick=quick)
         check(jobs, real)
         n_processes = n_jobs or chosen.at_once
         new = [job for job in jobs if job.key not in kept]

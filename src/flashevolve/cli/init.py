@@ -13,8 +13,9 @@ from flashevolve.errors import ConfigError
 PROMPT = "Answer the request.\n"
 
 RUN_TOML = """\
-# A prompt to evolve. As it stands, a built-in simulated model answers: offline, free, in seconds.
-# Two edits make it real: look for EDIT. All keys: flashevolve config
+{about}
+# As it stands, a built-in simulated model answers: offline, free, in seconds.
+{solves}# Two edits make it real: look for EDIT. All keys: flashevolve config
 #
 #   flashevolve run {path}
 
@@ -32,13 +33,7 @@ seed = 0                    # of everything that is drawn at random
 [model]
 name = "sim/h100-qwen3-8b"
 
-# EDIT 2: your data, and how an answer is scored. Files are JSONL or CSV. For example
-#   [task]
-#   metric = "exact"        # or contains, numeric, regex, json, my_metric:score
-#   input = "question"      # field that is the user message
-#   answer = "answer"       # field that holds the expected answer
-#   [data]
-#   path = "my.csv"         # one file to be split; or train, val and test as below
+{data}
 [task]
 {task:<27} # brings its own scoring and the names of its fields
 {corpus}
@@ -54,6 +49,44 @@ metric_calls = 2000
 concurrency = 32            # requests in flight
 """
 
+
+OWN_DATA = """\
+# EDIT 2: your data, and how an answer is scored. Files are JSONL or CSV. For example
+#   [task]
+#   metric = "exact"        # or contains, numeric, regex, json, my_metric:score
+#   input = "question"      # field that is the user message
+#   answer = "answer"       # field that holds the expected answer
+#   [data]
+#   path = "my.csv"         # one file to be split; or train, val and test as below"""
+
+FILE_DATA = """\
+# EDIT 2: your data, a file in the layout of {name}'s public ones. For example
+{corpus}#   [data]
+#   path = "{path}" # one file to be split; or train, val and test as below"""
+CORPUS = """\
+#   [task]
+#   corpus = "wiki.jsonl"   # the passages that are searched
+"""
+
+ABOUT = {
+    "prompt": "# A prompt to evolve.",
+    "aime": "# A prompt for competition problems to evolve: docs/aime.md.",
+    "ifbench": "# A program of two prompts to evolve: one that answers, one that revises.",
+    "hotpotqa": "# A program that searches and answers to evolve: docs/retrieval.md.",
+    "hover": "# A program that searches for all pages of a claim to evolve: docs/retrieval.md.",
+}
+UNSOLVED = ("aime", "hotpotqa", "hover")
+"""Kinds that the simulated model cannot solve: it neither computes nor reads."""
+UNSOLVED_NOTE = """\
+# It cannot solve this task: scores stay at or near 0 until there is a real model.
+"""
+FILES = {
+    "aime": ("AIME", "aime.jsonl"),
+    "ifbench": ("IFBench", "mine.jsonl"),
+    "hotpotqa": ("HotpotQA", "hotpot_dev_distractor_v1.json"),
+    "hover": ("HoVer", "hover_dev_release_v1.1.json"),
+}
+"""Kind -> what its files are known as, and one of them."""
 
 KINDS = ("prompt", "aime", "ifbench", "hotpotqa", "hover")
 """What can be written: a prompt for the task `instructions`, or a program of a built-in task."""
@@ -97,6 +130,17 @@ def _write(kind: str, directory: Path) -> str:
     return RUN_TOML.format(
         path=shlex.quote(str(directory / "run.toml")),
         artifact=artifact,
+        about=ABOUT[kind],
+        solves=UNSOLVED_NOTE if kind in UNSOLVED else "",
+        data=_data(kind),
         task=f'workload = "{task}"',
         **{**files, "corpus": corpus},
     )
+
+
+def _data(kind: str) -> str:
+    """Returns what the configuration says about data of the user's own."""
+    if kind == "prompt":
+        return OWN_DATA
+    name, path = FILES[kind]
+    return FILE_DATA.format(name=name, path=path, corpus=CORPUS if kind == "hover" else "")

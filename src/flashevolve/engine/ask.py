@@ -84,7 +84,7 @@ class GuardedAsk:
             raise
 
     def raise_if_interrupted(self) -> None:
-        """Raises what was swallowed and not made good since."""
+        """Raises what was swallowed; a stream that was cut only if no later answer made it good."""
         if self._interrupted is not None:
             raise self._interrupted
         if self._cut:

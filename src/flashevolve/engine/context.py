@@ -6,7 +6,8 @@ What goes on after a release is the visit's, and ends with the item too.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -14,15 +15,17 @@ from typing import Any, cast
 
 from flashevolve import events as ev
 from flashevolve.artifact import Artifact
-from flashevolve.engine.ask import EmbedAsk, OriginAsk
+from flashevolve.engine.ask import EmbedAsk, GuardedAsk, OriginAsk
 from flashevolve.engine.evaluation import EvaluationService, FreshKey, Place
 from flashevolve.engine.item import Needs
 from flashevolve.engine.release import Release
 from flashevolve.engine.together import together
+from flashevolve.engine.usercode import Attempt, SyncContext
 from flashevolve.engine.workflow import StageContext, T
 from flashevolve.errors import ConfigError
 from flashevolve.llm.calls import CallService, Journal, Origin
 from flashevolve.llm.errors import Empty, LLMError, Refused, Truncated
+from flashevolve.llm.gateway.gateway import Gateway
 from flashevolve.llm.messages import Message, Reply
 from flashevolve.outcome import Outcome
 from flashevolve.policies.draws import derived_rng
@@ -80,6 +83,8 @@ class Services:
     pool: Pool
     calls: CallService
     evaluation: EvaluationService
+    gateway: Gateway | None = None
+    """For clients that user code brings along; None = it may bring none."""
 
 
 class BoundContext:
@@ -199,6 +204,35 @@ class BoundContext:
         return await self._services.evaluation.evaluate(
             place, artifact, split, example_ids, fresh=fresh, release=self._may_release()
         )
+
+    @asynccontextmanager
+    async def lent(
+        self, map_key: str, sample: tuple[object, ...] | None = None
+    ) -> AsyncIterator[SyncContext]:
+        """Lends a sync function of the user's, which a stage calls in a thread, a `ctx` of its own.
+
+        `map_key` sets its calls apart from others of the stage; `sample` says whose answers they
+        may share, None = nobody's. What it must not swallow is raised when the block ends.
+        """
+        v, gateway = self._visit, self._services.gateway
+        ask = GuardedAsk(self._ask(map_key, sample or (v.ticket, v.stage, map_key)))
+        attempt = Attempt(
+            ticket=v.ticket, stage=v.stage, visit=v.visit, artifact="", split="train",
+            example="", replica=v.ticket, fresh=True,
+        )  # fmt: skip
+        door = None if gateway is None else gateway.door(ask)
+        lent = SyncContext(ask, attempt, asyncio.get_running_loop(), door)
+        try:
+            yield lent
+        except (Exception, asyncio.CancelledError):
+            ask.raise_if_interrupted()
+            raise
+        finally:
+            # A thread outlives its cancelled item; its requests must not.
+            lent.close()
+            if door is not None:
+                await door.close()
+        ask.raise_if_interrupted()
 
     def _ask(self, map_key: str, sample: tuple[object, ...]) -> EmbedAsk:
         return OriginAsk(self._services.calls, self._new_origin(map_key, sample))

@@ -29,6 +29,7 @@ from flashevolve.engine.graph import Graph
 from flashevolve.engine.intake import Intake
 from flashevolve.engine.item import Item, Needs
 from flashevolve.engine.log import EventLog
+from flashevolve.engine.outlook import Outlook
 from flashevolve.engine.patience import GO_ON, Patience
 from flashevolve.engine.release import cancelled
 from flashevolve.engine.starter import Starter
@@ -115,6 +116,8 @@ class Engine:
             journals,
             self._tails,
         )
+        replicas = services.evaluation.task.replicas
+        self._outlook = Outlook(graph, options.staleness, log.state, replicas)
         self._wake = asyncio.Event()
         self._speculator = self._conclusion.speculator
         self._starter = Starter(
@@ -127,6 +130,7 @@ class Engine:
             in_flight=options.in_flight,
             rng_seed=options.rng_seed,
             has_room=partial(intake.has_room, self._wake.set),
+            replicas=replicas,
         )
         self._tasks: dict[int, asyncio.Task[None]] = {}
         """Steps under way; a task that is not in here has no say any more."""
@@ -197,13 +201,23 @@ class Engine:
             self._log.drain("deadline", f"{self._options.deadline_s:g} s")
 
     def _end_of_grace(self) -> None:
-        cut = list(self._tasks)
-        self._let_go()
         with self._failing():
-            for ticket in cut:
-                self._conclusion.finish(
-                    self._visits.pop(ticket), "dropped", "deadline: cut at the end of the grace"
-                )
+            for flight in self._worked_on():
+                self._cut(flight.item.ticket, "deadline: cut at the end of the grace")
+        self._let_go()
+
+    def _worked_on(self) -> list[InFlight]:
+        """Returns the items that a stage works on; a step that was concluded may yet unwind."""
+        found = [self._state.in_flight.get(ticket) for ticket in self._tasks]
+        return [flight for flight in found if flight is not None and flight.taken]
+
+    def _cut(self, ticket: int, reason: str) -> None:
+        """Cancels a step and records its item as dropped; its calls are settled as it unwinds."""
+        task, visit = self._tasks.pop(ticket), self._visits.pop(ticket)
+        task.cancel()
+        self._unwinding.append(task)
+        self._conclusion.finish(visit, "dropped", reason)
+        visit.closed = True
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -320,7 +334,10 @@ class Engine:
         )
 
     def _drop_what_cannot_finish(self) -> None:
-        """While draining, an item that still waits for a stage before the last is dropped."""
+        """While draining, what waits for a stage before the last is dropped, and what leads there.
+
+        After a deadline what a stage works on gets the grace.
+        """
         drain = self._state.drain
         if drain is None:
             return
@@ -330,6 +347,10 @@ class Engine:
                 for ticket in self._board.waiting(lane.name):
                     self._board.drop_waiting(ticket, lane.name)
                     self._conclusion.end_waiting(ticket, "dropped", f"budget: {reason}")
+        for flight in () if self._too_late else self._worked_on():
+            if self._outlook.is_hopeless(flight):
+                why = f"budget: {reason}; nothing can follow from {flight.stage!r} any more"
+                self._cut(flight.item.ticket, why)
 
     def _is_doomed(self, lane: Lane) -> bool:
         """Says whether what waits for this stage will be dropped, so that it must not be taken."""
@@ -421,7 +442,7 @@ class Engine:
 
     def _fail_item(self, visit: Visit, error: LLMError) -> None:
         message = f"{error.kind}: {error}"
-        if self._state.pool.best() is None:
+        if self._state.pool.best() is None and not self._state.in_flight[visit.ticket].item.lineage:
             # Nothing can follow from nothing; left in flight, the step is taken up on resume.
             self._fail(RunStopped(f"the first step failed: {message}. {GO_ON}"))
             return

@@ -92,6 +92,8 @@ class Minimum:
     """For fresh evaluations, one each."""
     shared: int = 0
     """Shared evaluations; each is as many metric calls as the task has replicas."""
+    seed: int = 0
+    """Of `shared`, those of the seed; the rest is one step's."""
     proposals: int = 0
     why: str = ""
     """The sum in words, such as `300 for the seed on val + 2 x 3 + 300 for one step`."""

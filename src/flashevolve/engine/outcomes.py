@@ -12,7 +12,7 @@ from operator import index
 from statistics import fmean
 from typing import Any
 
-from flashevolve.objectives import mean_objectives, plain_objectives
+from flashevolve.objectives import MAX_MAGNITUDE, mean_objectives, plain_objectives
 from flashevolve.outcome import Outcome, Usage
 
 
@@ -51,6 +51,8 @@ def _finite(score: Any) -> float:
     number = float(score)
     if not math.isfinite(number):
         raise ValueError(f"the score is {number}; expected a finite number")
+    if abs(number) > MAX_MAGNITUDE:
+        raise ValueError(f"the score is {number}; expected at most {MAX_MAGNITUDE:g} in magnitude")
     return number
 
 

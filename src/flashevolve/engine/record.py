@@ -3,7 +3,7 @@
 Pure: each function turns what the engine knows into one event, and decides nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashevolve import events as ev
@@ -31,8 +31,16 @@ def item_selected(
         lineage=list(selection.lineage),
         enter=enter,
         payload=payload,
-        ops=list(selection.ops),
+        ops=ops_of(selection, ticket),
     )
+
+
+def ops_of(selection: Selection[Any], ticket: int) -> list[Mapping[str, Any]]:
+    """Returns what starting an item does to the pool.
+
+    An operation that leaves its ticket open (`None`) gets the item's, which no source can know.
+    """
+    return [{**op, "ticket": ticket} if op.get("ticket", 0) is None else op for op in selection.ops]
 
 
 Counts = tuple[str, int] | None

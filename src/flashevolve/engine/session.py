@@ -91,6 +91,8 @@ class Plan:
     """What scoring takes in a simulated world; None = its real time."""
     gateway_port: int = 0
     """Where user code's own clients reach us; 0 = any port that is free."""
+    key_envs: frozenset[str] = frozenset()
+    """Environment variables that hold the models' keys, which no child process may see."""
     changes: Mapping[str, Any]
     """Settings that differ from the recorded ones; told in `RunResumed`."""
 
@@ -133,7 +135,8 @@ class Session:
         """Runs and returns the reason for the end; raises what ended the run early."""
         log = self._log()
         endpoints = self._plan.endpoints(_limit_reporter(log))
-        gateway = Gateway(known_to(endpoints, self._plan.workflow.roles), self._plan.gateway_port)
+        known = known_to(endpoints, self._plan.workflow.roles)
+        gateway = Gateway(known, self._plan.gateway_port, self._plan.key_envs)
         code = UserCode(self._plan.max_threads, self._plan.score_latency_s, gateway)
         funds = Funds(self.state.ledger)
         shared = SharedScores(log.durable, self._past)
@@ -142,8 +145,9 @@ class Session:
         roles = plan.workflow.roles
         intake = _intake(plan, endpoints)
         calls = CallService(endpoints, log, funds, plan.retry, run_seed, plan.reuse, roles, intake)
-        services = Services(run_seed, self.state.pool, calls, evaluation)
+        services = Services(run_seed, self.state.pool, calls, evaluation, gateway)
         try:
+            gateway.reserve()
             journals = self._begin(log, evaluation)
             self._set_aside(log, funds)
             engine = self._new_engine(log, funds, services, journals, intake)

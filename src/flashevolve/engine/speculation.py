@@ -90,6 +90,10 @@ class Speculator:
         own = self._own(item.ticket)
         if own is None:
             return Decided(self._workflow.commit(item, self._state.pool))
+        if own.reference is None:
+            # Put in before it had any score, as a start and no guess: its scores change nothing.
+            scored = self._workflow.commit(item, self._state.pool)
+            return Decided(scored if isinstance(scored, End) else replace(scored, bumps=False))
         passes = self._workflow.confirms(item, own, self._pool)
         if not passes and self._settings.confirm == "mean":
             return Decided(End("rejected", f"candidate {own.id} missed its confirmation"))

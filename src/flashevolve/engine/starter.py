@@ -16,8 +16,9 @@ from flashevolve.engine.log import EventLog
 from flashevolve.engine.state import Codec
 from flashevolve.engine.workflow import Capped, Source, Workflow
 from flashevolve.errors import ConfigError, nearest
-from flashevolve.policies.budget import scarcest, selection_is_affordable
+from flashevolve.policies.budget import Amounts, expected_step, scarcest, selection_is_affordable
 from flashevolve.policies.draws import derived_rng
+from flashevolve.pools.pool import Speculating
 
 
 class Starter:
@@ -35,6 +36,7 @@ class Starter:
         in_flight: int,
         rng_seed: int,
         has_room: Callable[[], bool],
+        replicas: int = 1,
     ) -> None:
         self._workflow = workflow
         self._log = log
@@ -46,6 +48,9 @@ class Starter:
         self._in_flight = in_flight
         self._rng_seed = rng_seed
         self._has_room = has_room
+        least = workflow.minimum()
+        step = least.metric_calls + replicas * (least.shared - least.seed)
+        self._declared: Amounts = {"metric_calls": step} if step else {}
 
     def start_one(self) -> bool:
         """Starts one item if there is a credit, money and something to start."""
@@ -62,7 +67,7 @@ class Starter:
             if n == 0:
                 self._log.drain("proposals")
             return False
-        mean = state.mean_item()
+        mean = expected_step(state.mean_item(), state.n_forecast, declared=self._declared)
         aside = self._funds.aside
         if not selection_is_affordable(state.ledger, mean_item=mean, n_in_flight=n, aside=aside):
             if n == 0:
@@ -70,9 +75,19 @@ class Starter:
                     scarcest(state.ledger, mean), "too little is left for one more step"
                 )
             return False
-        if n and not self._has_room():
+        if n and (self._must_be_scored_first() or not self._has_room()):
             return False
         return any(self._start_from(source) for source in self._workflow.sources)
+
+    def _must_be_scored_first(self) -> bool:
+        """Says whether the first candidate's sweep must be over before anything follows from it.
+
+        Where tokens or dollars are limited it shows what an example costs, and what is to be set
+        aside for the test; no rollout may spend it before.
+        """
+        pool = self._state.pool
+        limited = self._state.ledger.limits.keys() & {"tokens", "usd"}
+        return bool(limited) and isinstance(pool, Speculating) and pool.awaited is not None
 
     def _start_from(self, source: Source[Any]) -> bool:
         if isinstance(source, Capped):

@@ -284,12 +284,15 @@ class RunState:
     def _item_ended(self, event: ev.ItemEnded) -> None:
         flight = self.in_flight.pop(event.ticket)
         self.counters[event.outcome] += 1
-        if isinstance(self.pool, Speculating) and self.pool.unconfirmed(event.ticket) is not None:
+        speculating = self.pool if isinstance(self.pool, Speculating) else None
+        own = None if speculating is None else speculating.unconfirmed(event.ticket)
+        if own is not None and own.reference is not None:
             self.counters["retracted"] += 1
+        awaits = speculating is not None and speculating.awaited is not None
         self.staffing.ended(event)
         if event.ops:
             self.pool.apply(event.ops, version=self.pool.version)
-        if event.outcome == "committed" and not self.first_cost:
+        if event.outcome == "committed" and not self.first_cost and not awaits:
             self.first_cost = flight.spent
             return
         self.n_forecast += 1

@@ -7,7 +7,6 @@ made on the loop while the thread waits. In virtual time the loop itself hands t
 
 import asyncio
 import inspect
-import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
@@ -24,7 +23,6 @@ from flashevolve.llm.dicts import MessagesLike, as_messages
 from flashevolve.llm.gateway.door import Door
 from flashevolve.llm.gateway.gateway import Gateway
 from flashevolve.llm.messages import Message, Reply
-from flashevolve.llm.secrets import holds_secret
 from flashevolve.task import Split
 
 T = TypeVar("T")
@@ -85,9 +83,7 @@ class _Context:
     @property
     def environment(self) -> dict[str, str]:
         """The environment for a child process: `base_url` and `api_key`, and no key of ours."""
-        kept = {name: value for name, value in os.environ.items() if not holds_secret(name)}
-        named = {"OPENAI_BASE_URL": self.base_url, "OPENAI_API_BASE": self.base_url}
-        return {**kept, **named, "OPENAI_API_KEY": self.api_key}
+        return self._way_in().environment
 
     def _way_in(self) -> Door:
         if self.door is None:
@@ -267,6 +263,8 @@ class UserCode:
         door = None if self._gateway is None else self._gateway.door(cast(EmbedAsk, ask))
         try:
             if kind.is_async:
+                if door is not None:
+                    door.is_async = True
                 context = AsyncContext(ask, attempt, door)
                 handed = (context,) if kind.takes_context else ()
                 with being(context):
@@ -281,6 +279,8 @@ class UserCode:
         finally:
             if door is not None:
                 await door.close()
+                if door.broken is not None:
+                    raise door.broken
 
     async def _threaded(self, kind: "_Kind", first: Any, second: Any, context: SyncContext) -> Any:
         handed = (context,) if kind.takes_context else ()

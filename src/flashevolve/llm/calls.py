@@ -183,11 +183,16 @@ class CallService:
         )
 
     async def embed(
-        self, origin: Origin, role: str, inputs: Inputs, **parameters: Any
+        self,
+        origin: Origin,
+        role: str,
+        inputs: Inputs,
+        *,
+        options: Mapping[str, Any] | None = None,
     ) -> Embeddings:
         """Returns the vectors of texts: from the journal, or asks like `chat`.
 
-        `parameters` are what the endpoint knows besides, such as `dimensions`. Raises `ConfigError`
+        `options` are what the endpoint knows besides, such as `dimensions`. Raises `ConfigError`
         if the role's model has no embeddings.
         """
         endpoint, _ = self._draw(origin, role)
@@ -196,7 +201,7 @@ class CallService:
                 f"the model {endpoint.label!r} of role {role!r} gives no embeddings. Set "
                 f"[models.{role}] to one that does, at an OpenAI-compatible endpoint"
             )
-        request = embed_request(inputs, parameters)
+        request = embed_request(inputs, options or {})
         data = embed_request_to_json(request)
         key = origin.key("embed", request_hash(data))
         answer: Embeddings | Reply | ev.CallSettled | None = origin.journal.get(key)

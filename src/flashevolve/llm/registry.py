@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.llm.litellm import installed, listed_price, litellm_name
 from flashevolve.llm.model import ChatModel
 from flashevolve.llm.prices import FREE, Price, lookup
+from flashevolve.llm.secrets import holds_secret
 
 
 class PriceSpec(Protocol):
@@ -90,11 +91,16 @@ class Provider:
     base_envs: tuple[str, ...] = ()
     """Environment variables that name another address, as this provider's own client reads them."""
 
-    @property
-    def address(self) -> str:
-        """The base URL, the environment's if that has one."""
-        named = (os.environ.get(name, "").strip() for name in self.base_envs)
-        return next(filter(None, named), self.base_url)
+    def address(self, environ: Mapping[str, str]) -> str:
+        """Returns the base URL, the environment's if that has one.
+
+        Raises `ConfigError` for one with a key or a password in it.
+        """
+        for name in self.base_envs:
+            if named := environ.get(name, "").strip():
+                _check_address(name, named)
+                return named
+        return self.base_url
 
 
 PROVIDERS: Mapping[str, Provider] = {
@@ -122,7 +128,7 @@ class Endpoint:
         return _split(self.base_url)[0]
 
 
-def endpoint(model: ModelSpec) -> Endpoint:
+def endpoint(model: ModelSpec, environ: Mapping[str, str] = os.environ) -> Endpoint:
     """Returns where the model's requests go. Raises `ConfigError` if that cannot be told."""
     if model.base_url is not None:
         host = _split(model.base_url)[0]
@@ -139,12 +145,14 @@ def endpoint(model: ModelSpec) -> Endpoint:
         known = (*PROVIDERS, SIMULATED)
         hint = nearest(prefix, known)
         if name is not None:
-            hint = " Or install litellm, which knows it: pip install 'flashevolve[litellm]'"
+            hint = " Or install litellm, which knows it; in the clone: pip install '.[litellm]'"
         raise ConfigError(
             f"model {model.name!r} needs a base_url, or a name that starts with one of "
             f"{', '.join(f'{p}/' for p in known)}.{hint}"
         )
-    return Endpoint(name=rest, base_url=provider.address, key_env=model.key_env or provider.key_env)
+    return Endpoint(
+        name=rest, base_url=provider.address(environ), key_env=model.key_env or provider.key_env
+    )
 
 
 def connect(
@@ -167,7 +175,7 @@ def connect(
         load_world = import_module("flashevolve.simulate.world").load_world
         shared = {} if shared is None else shared
         return cast(ChatModel, simulated.from_preset(preset, shared, world=load_world(world)))
-    at = endpoint(model)
+    at = endpoint(model, environ)
     if not at.base_url:
         from flashevolve.llm.litellm import LiteLLMModel
 
@@ -192,20 +200,29 @@ def connect(
     )
 
 
-def account(model: ModelSpec) -> str:
+def account(model: ModelSpec, environ: Mapping[str, str] = os.environ) -> str:
     """Returns what an endpoint counts requests by: host and key; names a limiter."""
     if model.client is not None:
         return str(getattr(model.client, "account", None) or f"python {model.name}")
     if preset := _preset(model):
         # Shapes of one preset share its machine or its account.
         return f"{SIMULATED}/{preset.partition('/')[0]}"
-    at = endpoint(model)
+    at = endpoint(model, environ)
     host, port = _split(at.base_url) if at.base_url else (at.name.partition("/")[0], None)
     where = host if port is None else f"{host}:{port}"
     return f"{where} {at.key_env}" if at.key_env else where
 
 
-def price(model: ModelSpec, *, local_is_free: bool = True) -> Price | None:
+def key_env(model: ModelSpec) -> str | None:
+    """Returns the environment variable that the model's key is read from; None if there is none."""
+    if model.client is not None or _preset(model):
+        return model.key_env
+    return endpoint(model).key_env
+
+
+def price(
+    model: ModelSpec, *, local_is_free: bool = True, environ: Mapping[str, str] = os.environ
+) -> Price | None:
     """Returns what the model's tokens cost; None if that is not known.
 
     A local host may be a proxy to one that sends a bill: with `local_is_free` False, an unlisted
@@ -220,7 +237,7 @@ def price(model: ModelSpec, *, local_is_free: bool = True) -> Price | None:
         return None
     if _preset(model):
         return FREE
-    at = endpoint(model)
+    at = endpoint(model, environ)
     if not at.base_url:
         return lookup(at.name) or listed_price(at.name)
     return lookup(at.name, host=at.host, local_is_free=local_is_free)
@@ -241,6 +258,19 @@ def _key(model_name: str, at: Endpoint, environ: Mapping[str, str]) -> str | Non
             f"{at.key_env} is not set. Set it, or name another one in key_env."
         )
     return key
+
+
+def _check_address(variable: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        held = "@" in parts.netloc or any(holds_secret(k) for k, _ in parse_qsl(parts.query))
+    except ValueError:
+        return  # `HTTPModel` refuses it.
+    if held:
+        raise ConfigError(
+            f"{variable}: expected a URL without a key or password in it, found one. Put the key "
+            "into its own variable, such as OPENAI_API_KEY"
+        )
 
 
 def _split(base_url: str) -> tuple[str, int | None]:

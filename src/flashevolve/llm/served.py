@@ -21,15 +21,37 @@ class BadRequest(Exception):
         self.code = code
 
 
+MAX_DEPTH = 100
+"""Of lists and objects in each other in a body: what is recorded is walked by recursion."""
+
+
 def read_object(blob: bytes) -> dict[str, Any]:
     """Returns the JSON object in a body. Raises `BadRequest`."""
     try:
-        body = json.loads(blob)
+        body = json.loads(blob, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"expected a JSON body: {error}") from None
     if not isinstance(body, dict):
         raise BadRequest(f"expected a JSON object, found {type(body).__name__}")
+    if _is_deeper(body, MAX_DEPTH):
+        raise BadRequest(
+            f"expected a JSON body nested at most {MAX_DEPTH} deep, found a deeper one"
+        )
     return body
+
+
+def _no_number(name: str) -> Any:
+    raise BadRequest(f"expected a JSON body: {name} is no number in JSON")
+
+
+def _is_deeper(body: Any, n_levels: int) -> bool:
+    level = [body]
+    for _ in range(n_levels):
+        inner = (node.values() if isinstance(node, dict) else node for node in level)
+        level = [node for nodes in inner for node in nodes if isinstance(node, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def text_of(body: Mapping[str, Any], name: str) -> str:

@@ -27,7 +27,9 @@ _LONG = frozenset({"content", "reasoning_content", "reasoning", "refusal"})
 
 
 class Events:
-    """Cuts a stream of bytes into the data of its events, whatever their line ends.
+    """Cuts a stream of bytes into the data of its events; lines end in LF or CRLF.
+
+    A lone CR, which the standard allows too, no endpoint sends: it does not end a line here.
 
     Comments (hosts send them to keep the connection) and fields other than `data` say nothing to
     us; several `data` lines of one event are one text.
@@ -76,11 +78,13 @@ class Assembly:
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             raise Unreadable("expected a list 'choices' in each chunk, found none")
+        if not all(isinstance(choice, dict) for choice in choices):
+            raise Unreadable("expected objects in 'choices' of each chunk, found another")
         for name in ("model", "usage", "system_fingerprint"):
             if chunk.get(name):
                 self._head[name] = chunk[name]
         for choice in choices:
-            if not isinstance(choice, dict) or choice.get("index"):
+            if choice.get("index"):
                 continue
             # Some hosts send a whole message in their last or only chunk.
             delta = choice.get("delta") or choice.get("message")
@@ -131,9 +135,11 @@ def _merge(told: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 def _merge_entries(told: list[Any], pieces: list[Any], *, by_index: bool) -> None:
     for piece in pieces:
-        if not (by_index and isinstance(piece, dict)):
+        if not by_index:
             told.append(piece)
             continue
+        if not isinstance(piece, dict):
+            raise Unreadable("expected objects in 'tool_calls', found something else")
         entry = _entry(told, piece)
         if entry is None:
             told.append(entry := {})

@@ -92,6 +92,19 @@ def selection_is_affordable(
     return True
 
 
+def expected_step(mean_item: Amounts, n_ended: int, *, declared: Amounts) -> dict[Resource, float]:
+    """Returns what one more step will cost: the mean of those that ended, and a declared one.
+
+    The first to end are those that were rejected, and cheap; what the workflow declares of a whole
+    step counts as one that has ended, so that not all is begun with what would finish a few.
+    """
+    expected: dict[Resource, float] = dict(mean_item)
+    for resource, amount in declared.items():
+        ended = n_ended * mean_item.get(resource, 0)
+        expected[resource] = (amount + ended) / (1 + n_ended)
+    return expected
+
+
 def scarcest(ledger: Ledger, mean_item: Amounts) -> Resource:
     """Returns the resource of which the fewest more steps are left."""
     costs = {resource: mean for resource, mean in mean_item.items() if mean > 0}

@@ -8,6 +8,9 @@ their scores; named state is the algorithm's own and is only replaced as a whole
 A speculative candidate is a guest in the fronts of the examples that it has scores for (no mean of
 its objectives counts until it has them all), and can become a parent; best, tops and the ramp know
 confirmed ones alone. A retracted one keeps its id, its text and its scores, and nothing else.
+
+The first candidate may be put in before anything is known of it (`expect`): it is *awaited*, in no
+front and without a mean, and the only one that can become a parent until others have scores.
 """
 
 import json
@@ -59,6 +62,14 @@ def insert(
     return op if reference is None else {**op, "status": "speculative", "reference": reference}
 
 
+def expect(artifact: Artifact) -> dict[str, Any]:
+    """Returns the operation of a selection that puts in the first candidate, without scores.
+
+    The ticket is that of the item which is selected; its commit is to confirm the candidate.
+    """
+    return {**insert(artifact, (), {}, 0), "ticket": None, "status": "speculative"}
+
+
 def confirm(
     candidate: int, scores: Mapping[str, float], objectives: Objectives = NO_OBJECTIVES
 ) -> dict[str, Any]:
@@ -94,7 +105,8 @@ class ParetoPool:
         self._index = FrontIndex(frontier)
         """Of confirmed candidates."""
         self._guests: dict[int, Candidate] = {}
-        """Speculative candidates."""
+        """Speculative candidates that have some scores."""
+        self._awaited: Candidate | None = None
         self._unconfirmed: dict[int, int] = {}
         """Ticket -> its speculative or retracted candidate."""
         self._sweeps: dict[int, None] = {}
@@ -184,6 +196,11 @@ class ParetoPool:
         return tuple(retract(g) for g in self._guests if candidate in self.ancestors(g))
 
     @property
+    def awaited(self) -> Candidate | None:
+        """The first candidate, while nothing is known of it and its item is in flight."""
+        return self._awaited
+
+    @property
     def n_sweeps(self) -> int:
         """Confirmed candidates: each stands for one full sweep."""
         return len(self._sweeps)
@@ -230,10 +247,13 @@ class ParetoPool:
     def ramp(self, max_in_flight: int, n_ended: int) -> int:
         """Returns how many steps may be in flight: some per confirmed candidate, at least one.
 
+        The first candidate counts while it is awaited; its own step is among its steps then.
+
         Each step that has ended lets in one more: a gate that passes next to nobody would otherwise
         leave the backend idle for as long.
         """
-        return max(1, min(max_in_flight, RAMP_PER_CONFIRMED * self.n_sweeps + n_ended))
+        n_parents = self.n_sweeps or int(self._awaited is not None)
+        return max(1, min(max_in_flight, RAMP_PER_CONFIRMED * n_parents + n_ended))
 
     def apply(self, ops: Sequence[Op], *, version: int) -> None:
         """Applies one recorded transaction; afterwards `self.version == version`.
@@ -270,7 +290,8 @@ class ParetoPool:
             status=status,
             reference=op.get("reference"),
         )
-        known = (*candidate.parents, *(() if status == "confirmed" else (candidate.reference,)))
+        reference = () if candidate.reference is None else (candidate.reference,)
+        known = (*candidate.parents, *reference)
         if unknown := [c for c in known if c not in self._candidates]:
             raise ValueError(
                 f"expected parents among candidates 0 to {self.next_id - 1}, got {unknown}"
@@ -283,7 +304,9 @@ class ParetoPool:
             self._admit(candidate)
         else:
             self._unconfirmed[candidate.ticket] = candidate.id
-        if status == "speculative":
+        if status == "speculative" and candidate.reference is None:
+            self._awaited = candidate
+        elif status == "speculative":
             self._guests[candidate.id] = candidate
             against = self._candidates[op["reference"]].scores
             self._means[candidate.id] = comparable_mean(row, against)
@@ -296,7 +319,7 @@ class ParetoPool:
         candidate = replace(old, scores=row, objectives=objectives, status="confirmed")
         self._last_row = row
         self._candidates[old.id] = candidate
-        self._guests.pop(old.id, None)
+        self._leave(old)
         del self._unconfirmed[old.ticket]
         twin = self._ids.get(old.artifact.hash, old.id)
         self._ids[old.artifact.hash] = min(twin, old.id)
@@ -306,7 +329,8 @@ class ParetoPool:
     def _retract(self, op: Op) -> None:
         old = self._at(op, "speculative")
         self._candidates[old.id] = replace(old, status="retracted")
-        del self._guests[old.id], self._means[old.id]
+        self._leave(old)
+        self._means.pop(old.id, None)
         texts = old.artifact.hash
         if self._ids[texts] == old.id:
             del self._ids[texts]
@@ -314,6 +338,12 @@ class ParetoPool:
             if twin := [c.id for c in others if c.artifact.hash == texts]:
                 self._ids[texts] = twin[0]
         self._forget_derived()
+
+    def _leave(self, candidate: Candidate) -> None:
+        """Ends what a speculative candidate was while it was one."""
+        self._guests.pop(candidate.id, None)
+        if self._awaited is not None and self._awaited.id == candidate.id:
+            self._awaited = None
 
     def _at(self, op: Op, *statuses: Status) -> Candidate:
         found = self._candidates.get(op["id"])
@@ -346,8 +376,10 @@ class ParetoPool:
         if self._candidates:
             state["candidates"] = table_of(candidates, state["examples"])
         # Left out where nothing was ever speculative.
-        if once := [[c.id, c.status, c.reference] for c in candidates if c.reference is not None]:
-            state["speculated"] = once
+        once = [c for c in candidates if c.reference is not None or c.status != "confirmed"]
+        if once:
+            state["speculated"] = [[c.id, c.status, c.reference] for c in once]
+        if once or list(self._sweeps) != sorted(self._sweeps):
             state["sweeps"] = list(self._sweeps)
         # As texts: a store that keeps each text once writes a candidate's once.
         if named := {str(c.id): json.dumps(c.objectives) for c in candidates if c.objectives}:

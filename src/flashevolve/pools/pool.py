@@ -72,6 +72,11 @@ class Speculating(Protocol):
         ...
 
     @property
+    def awaited(self) -> Candidate | None:
+        """The first candidate, while nothing is known of it and its item is in flight."""
+        ...
+
+    @property
     def n_sweeps(self) -> int:
         """Completed full sweeps that the pool knows."""
         ...

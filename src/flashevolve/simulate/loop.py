@@ -121,18 +121,22 @@ class _Worker:
                 job.error = error
             del job
             with self._turn:
+                # Before the loop goes on: who asks for the turn next must find that it is over.
+                self.job = None
                 if self.dismissed:
                     return
                 self.yielded.release()
 
-    def wait_for(self, coro: Coroutine[Any, Any, T]) -> T:
-        """Parks this thread until the loop has run `coro`; returns or raises what it gave."""
-        with self._turn:
-            return self._waited_for(coro)
+    def wait_for(self, job: _Job | None, coro: Coroutine[Any, Any, T]) -> T:
+        """Parks this thread until the loop has run `coro`; returns or raises what it gave.
 
-    def _waited_for(self, coro: Coroutine[Any, Any, T]) -> T:
-        job = self.job
-        if self.dismissed or job is None:
+        Raises `CancelledError` if `job` is over, also if the worker has another one by now.
+        """
+        with self._turn:
+            return self._waited_for(job, coro)
+
+    def _waited_for(self, job: _Job | None, coro: Coroutine[Any, Any, T]) -> T:
+        if self.dismissed or job is None or self.job is not job:
             coro.close()
             raise asyncio.CancelledError("the event loop has let go of this thread")
         job.wish = (coro, contextvars.copy_context())
@@ -210,7 +214,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Returns what waits, for this thread of `run_in_executor`, for a coroutine of this loop.
 
         Another thread that this one waits for may use it: a server that it sent a request to. They
-        are served one after the other. Raises `TaskError` in a thread that is none of the loop's.
+        are served one after the other, and refused once the call that this thread makes is over.
+        Raises `TaskError` in a thread that is none of the loop's.
         """
         worker = getattr(self._local, "worker", None)
         if not isinstance(worker, _Worker):
@@ -219,7 +224,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 f"found thread {threading.current_thread().name!r}; make the function async, or "
                 "call the model outside threads of its own"
             )
-        return worker.wait_for
+        return partial(worker.wait_for, worker.job)
 
     def close(self) -> None:
         """Closes the loop and ends its threads."""
@@ -264,7 +269,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             worker.dismiss()
             raise
         if job.wish is None:
-            worker.job = None
             self._idle.append(worker)
             job.settle()
             return

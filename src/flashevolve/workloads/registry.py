@@ -28,7 +28,10 @@ class Workload:
     """In place of `run`, module:name of a function that makes it of all examples and of the file
     that `task.corpus` names, or None."""
     input: str = "input"
-    """Field of an example that is the user message, unless `task.input` names another."""
+    """Field of an example that is the user message. Where there is no `run`, `task.input` may name
+    another."""
+    other_inputs: tuple[str, ...] = ()
+    """What files may call `input` instead; `run` reads them as well."""
     id: str = "id"
     """Field that names an example, unless `data.id` names another."""
     component: str | None = None
@@ -92,6 +95,7 @@ WORKLOADS: Mapping[str, Workload] = {
         score=f"{_AIME}:score",
         run=f"{_AIME}:run",
         input="problem",
+        other_inputs=("question",),
         component="solve",
         components=("solve",),
         shows_input_only=True,

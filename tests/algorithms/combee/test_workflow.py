@@ -149,7 +149,7 @@ def test_needs_and_minimum_are_those_of_the_batch() -> None:
     assert rollout.needs(item, ctx.pool) == Needs(metric_calls=10)
     assert propose.needs(item, ctx.pool) == Needs(proposals=1)
     why = "6 for the seed on val, 2 x 10 and 6 for one step"
-    assert workflow.minimum() == Minimum(metric_calls=20, shared=12, proposals=1, why=why)
+    assert workflow.minimum() == Minimum(metric_calls=20, shared=12, seed=6, proposals=1, why=why)
 
 
 def test_payloads_survive_json() -> None:

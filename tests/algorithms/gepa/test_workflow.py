@@ -64,13 +64,17 @@ def next_step(workflow: GEPAWorkflow, ctx: FakeContext, ticket: int = 2) -> Comm
 # -- sources -----------------------------------------------------------------------------------
 
 
-def test_nothing_but_the_seed_is_started_before_there_is_a_candidate() -> None:
+def test_after_the_seed_its_mutations_are_started_though_it_has_no_scores_yet() -> None:
     workflow = workflow_of()
     pool = workflow.new_pool()
     item, enter = started(workflow, pool, Random(0))
     assert (item.source, enter, item.lineage) == ("seed", "evaluate", ())
     assert workflow.artifact(item) == Artifact({"system": "seed"})
-    assert [source.select(pool, Random(0)) for source in workflow.sources] == [None, None]
+    seed, mutate = workflow.sources
+    assert seed.select(pool, Random(0)) is None
+    selection = mutate.select(pool, Random(0))
+    assert selection is not None
+    assert (selection.lineage, selection.payload.parents) == ((0,), (0,))
 
 
 def test_a_mutation_stamps_parent_scope_minibatch_and_component() -> None:

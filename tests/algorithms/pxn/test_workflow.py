@@ -203,7 +203,7 @@ def test_needs_and_minimum_are_those_of_all_tasks() -> None:
     assert screen.needs(proposed, ctx.pool) == Needs(metric_calls=12)
     assert evaluate.needs(proposed, ctx.pool) == Needs(shared=24)
     why = "6 for the seed on val, 4 x (6 and 6) for one step"
-    assert workflow.minimum() == Minimum(metric_calls=24, shared=30, proposals=4, why=why)
+    assert workflow.minimum() == Minimum(metric_calls=24, shared=30, seed=6, proposals=4, why=why)
 
 
 def test_what_another_step_admitted_meanwhile_is_left_out_of_the_commit() -> None:

@@ -1,3 +1,5 @@
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
@@ -6,7 +8,7 @@ import pytest
 from flashevolve.bench.realtime.client import Client, ReflectionLM
 from flashevolve.bench.realtime.endpoint import Serving, endpoint
 from flashevolve.bench.realtime.slots import Pace
-from flashevolve.errors import DataError
+from flashevolve.errors import ConfigError, DataError
 
 SERVING = Serving(
     preset="h100-qwen3-8b",
@@ -34,6 +36,26 @@ def test_each_role_has_its_address_and_the_same_answers() -> None:
     assert sorted(call.role for call in seen.log) == ["reflect", "reflect", "reflect", "task"]
     assert all(call.ended_s - call.began_s >= 0.9 * call.service_s > 0 for call in seen.log)
     assert seen.cpu_s > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "getpgid"), reason="the system has no process groups")
+def test_an_interrupt_of_the_suite_stays_what_it_is() -> None:
+    def interrupted() -> None:
+        with endpoint(SERVING) as seen:
+            assert os.getpgid(seen.pid) != os.getpgid(0)
+            os.kill(seen.pid, signal.SIGTERM)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
+def test_an_endpoint_that_ends_before_it_is_told_to_is_one_line() -> None:
+    with (
+        pytest.raises(ConfigError, match=r"expected the endpoint's log at its end, found .* -15"),
+        endpoint(SERVING) as seen,
+    ):
+        os.kill(seen.pid, signal.SIGTERM)
 
 
 def test_what_to_serve_survives_the_way_to_its_process() -> None:

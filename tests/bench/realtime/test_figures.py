@@ -10,7 +10,8 @@ BRIEF = Brief(
 )  # fmt: skip
 FOUND = Found(
     began_s=100.0, ended_s=110.0, cpu_s=2.5, peak_mb=60.0,
-    candidates=((1, 0.5), (3, 0.4), (4, 0.75)), best={}, test=0.6, seed_test=0.5,
+    candidates=((1, 0.5), (3, 0.4), (4, 0.75)), best={}, test=0.6, seed_test=0.5, loaded_mb=45.0,
+    client_peak_mb=58.0,
 )  # fmt: skip
 
 
@@ -29,20 +30,22 @@ LOG = [
 
 def test_the_floor_spreads_the_clients_own_calls_over_the_slots() -> None:
     found = figures_of(BRIEF, FOUND, LOG)
-    assert found["floor_s"] == pytest.approx((4 * 2.0 + 3.0 + 1.0) / 2)
-    assert found["share_of_floor"] == pytest.approx(0.6)
-    assert found["busy"] == pytest.approx((4 * 2.0 + 1.0) / 2 / 10)
+    assert found["floor_s"] == pytest.approx((4 * 2.0 + 3.0) / 2)
+    assert found["share_of_floor"] == pytest.approx(0.55)
+    assert found["busy"] == pytest.approx(4 * 2.0 / 2 / 10)
     assert (found["metric_calls"], found["overshoot"], found["reflections"]) == (4, 1, 1)
-    assert found["left"] == 1
+    # What was given up is no work that a schedule must do.
+    assert (found["left"], found["left_s"]) == (1, 1.0)
+    assert (found["peak_mb"], found["grown_mb"]) == (60.0, 13.0)
     assert found["waited_s"] == pytest.approx(0.5)
     assert (found["cpu_share"], found["val"]) == (0.25, 0.75)
     assert found["endpoint_cpu_share"] == pytest.approx(0.005)
 
 
 def test_the_middle_half_is_told_without_cold_start_and_end() -> None:
-    # Of 102.5 to 107.5 at two slots: .5, 1.5, 2 and 2 s of the rollouts, 2.5 and 1 s of the others.
+    # Of 102.5 to 107.5 at two slots: .5, 1.5, 2 and 2 s of the rollouts, 2.5 s of the reflection.
     found = figures_of(BRIEF, FOUND, LOG)
-    assert found["steady"] == pytest.approx((0.5 + 1.5 + 2.0 + 2.0 + 2.5 + 1.0) / 10)
+    assert found["steady"] == pytest.approx((0.5 + 1.5 + 2.0 + 2.0 + 2.5) / 10)
 
 
 def test_one_long_call_is_the_floor_where_it_is_longer() -> None:
@@ -59,8 +62,11 @@ def test_curves_hold_metric_calls_by_their_end_and_each_better_candidate() -> No
     assert curves == {"ends": [3.0, 4.0, 5.0, 6.0], "bests": [[1, 0.5], [4, 0.75]]}
     ends, bests = curves["ends"], curves["bests"]
     assert [time_of(ends, n) for n in (0, 1, 4, 5)] == [None, 3.0, 6.0, None]
-    assert time_to_score(ends, bests, 0.7) == (6.0, True)
-    assert time_to_score(ends, bests, 0.8) == (6.0, False)
+    assert time_to_score(ends, bests, 0.7) == 6.0
+    assert time_to_score(ends, bests, 0.5) == 3.0
+    assert time_to_score(ends, bests, 0.8) is None
+    # A count of 0 is that of a score which cost nothing, not of the run's last call.
+    assert time_to_score(ends, [[0, 0.5]], 0.5) == 3.0
 
 
 def test_brief_and_findings_survive_the_way_between_processes() -> None:

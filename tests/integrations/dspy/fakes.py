@@ -2,10 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import dspy
 
+from flashevolve.integrations.dspy import GEPA
 from tests.fakes.endpoint import Endpoint, Received, Step, answer
 from tests.fakes.small import body_hash
 
@@ -103,3 +105,31 @@ def programs() -> dict[str, Any]:
         "multi-hop": MultiHop(),
         "react": dspy.ReAct("question -> answer", tools=[search], max_iters=3),
     }
+
+
+def compiled(endpoint: Endpoint, run_dir: Path, student: Any = None, **options: Any) -> Any:
+    """Compiles and returns (the optimizer, the program)."""
+    options = {
+        "metric": metric, "max_metric_calls": 60, "num_threads": 8, "log_dir": str(run_dir),
+        "reflection_lm": lm(endpoint, "reflect-1"), **options,
+    }  # fmt: skip
+    data = {"trainset": TRAIN, "valset": VAL}
+    data = {name: options.pop(name, given) for name, given in data.items()}
+    optimizer = GEPA(**options)
+    with dspy.context(lm=lm(endpoint)):
+        student = dspy.Predict("question -> answer") if student is None else student
+        return optimizer, optimizer.compile(student, **data)
+
+
+class Failing(dspy.Module):  # type: ignore[misc]
+    """Fails on the examples whose number is in `on`."""
+
+    def __init__(self, on: str) -> None:
+        super().__init__()
+        self.on = on
+        self.answer = dspy.Predict("question -> answer")
+
+    def forward(self, question: str) -> Any:
+        if re.search(self.on, question):
+            raise ValueError(f"cannot answer {question}")
+        return self.answer(question=question)

@@ -4,7 +4,6 @@ import inspect
 import re
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,27 +18,7 @@ from flashevolve.integrations.dspy import GEPA
 from flashevolve.rundir import open_run, read_records
 from tests.fakes.endpoint import Endpoint, Received, Step, status
 from tests.integrations.dspy import fakes
-from tests.integrations.dspy.fakes import TRAIN, VAL, metric
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with Endpoint(fakes.replying) as serving:
-        yield serving
-
-
-def compiled(endpoint: Endpoint, run_dir: Path, student: Any = None, **options: Any) -> Any:
-    """Compiles and returns (the optimizer, the program)."""
-    options = {
-        "metric": metric, "max_metric_calls": 60, "num_threads": 8, "log_dir": str(run_dir),
-        "reflection_lm": fakes.lm(endpoint, "reflect-1"), **options,
-    }  # fmt: skip
-    data = {"trainset": TRAIN, "valset": VAL}
-    data = {name: options.pop(name, given) for name, given in data.items()}
-    optimizer = GEPA(**options)
-    with dspy.context(lm=fakes.lm(endpoint)):
-        student = dspy.Predict("question -> answer") if student is None else student
-        return optimizer, optimizer.compile(student, **data)
+from tests.integrations.dspy.fakes import TRAIN, VAL, Failing, compiled, metric
 
 
 def test_it_takes_all_that_dspys_own_takes() -> None:
@@ -96,23 +75,6 @@ def test_a_finished_compile_is_not_paid_for_again(endpoint: Endpoint, tmp_path: 
     _, again = compiled(endpoint, tmp_path / "run")
     assert len(endpoint.received) == n_asked
     assert again.signature.instructions == first.signature.instructions
-
-
-def test_detailed_results_are_dspys_own(endpoint: Endpoint, tmp_path: Path) -> None:
-    optimizer, best = compiled(
-        endpoint, tmp_path / "run", track_stats=True, track_best_outputs=True
-    )
-    details = best.detailed_results
-    assert isinstance(details, dspy.teleprompt.gepa.gepa.DspyGEPAResult)
-    assert details.parents[0] == [None]
-    assert all(parent is not None and parent[0] is not None for parent in details.parents[1:])
-    assert details.discovery_eval_counts[0] == len(VAL)
-    assert sorted(details.discovery_eval_counts) == details.discovery_eval_counts
-    assert details.total_metric_calls == optimizer.result.spent["metric_calls"]
-    assert details.best_candidate.signature.instructions == best.signature.instructions
-    assert max(details.val_aggregate_scores) == optimizer.result.best_score
-    assert details.best_outputs_valset.keys() == set(range(len(VAL)))
-    assert details.to_dict()["best_idx"] == details.best_idx
 
 
 def test_without_a_valset_the_trainset_ranks(endpoint: Endpoint, tmp_path: Path) -> None:
@@ -186,20 +148,6 @@ def test_a_metric_without_feedback_teaches_by_its_score(endpoint: Endpoint, tmp_
     assert optimizer.result.seed_score is not None
 
 
-class Failing(dspy.Module):  # type: ignore[misc]
-    """Fails on the examples whose number is in `on`."""
-
-    def __init__(self, on: str) -> None:
-        super().__init__()
-        self.on = on
-        self.answer = dspy.Predict("question -> answer")
-
-    def forward(self, question: str) -> Any:
-        if re.search(self.on, question):
-            raise ValueError(f"cannot answer {question}")
-        return self.answer(question=question)
-
-
 def test_a_program_that_fails_on_some_examples_scores_nothing_there(
     endpoint: Endpoint, tmp_path: Path
 ) -> None:
@@ -248,6 +196,13 @@ def test_what_cannot_run_is_one_line_and_costs_nothing(endpoint: Endpoint, tmp_p
         compiled(endpoint, tmp_path / "run", Empty())
     with pytest.raises(DataError, match=r"^trainset: expected at least one dspy.Example, found no"):
         compiled(endpoint, tmp_path / "run", trainset=[])
+    unsaid = [dspy.Example(question="q", answer="a")]
+    with pytest.raises(DataError, match=r"^trainset\[6\]: expected inputs, found none\. Call \.wi"):
+        compiled(endpoint, tmp_path / "run", trainset=[*TRAIN, *unsaid])
+    with pytest.raises(DataError, match=r"^valset\[0\]: .* Call \.with_inputs\('question'\)"):
+        compiled(endpoint, tmp_path / "run", valset=unsaid)
+    with pytest.raises(DataError, match=r"^trainset\[0\]: expected a dspy\.Example, found dict\."):
+        compiled(endpoint, tmp_path / "run", trainset=[{"question": "q"}])
     with pytest.raises(TypeError, match=r"no argument 'num_thread'\. Did you mean 'num_threads'"):
         GEPA(metric=metric, max_metric_calls=1, num_thread=3)
     with pytest.raises(ConfigError, match=r"gepa_kwargs: expected .*, found 'batch_samples'\. Did"):
@@ -379,6 +334,7 @@ def test_a_proposer_of_ones_own_writes_all_components_in_one_call(
         candidate: dict[str, str], reflective_dataset: Any, components_to_update: list[str]
     ) -> dict[str, str]:
         asked.append(sorted(components_to_update))
+        assert fe.current().base_url.startswith("http://127.0.0.1:")
         said = dspy.settings.lm("Write something.")[0]
         return dict.fromkeys(components_to_update, f"{fakes.LESSON} {said}")
 

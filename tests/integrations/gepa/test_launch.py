@@ -137,6 +137,32 @@ def test_an_adapter_is_never_entered_twice_at_once_unless_told_so(
     assert found.gepa.total_metric_calls == adapter.n_examples
 
 
+def test_every_method_of_an_adapter_finds_the_way_to_our_models(tmp_path: Path) -> None:
+    found: dict[str, set[str]] = {}
+
+    class Asking(Proposing):
+        def scored(self, batch: Any, candidate: Any, traces: bool) -> Any:
+            noted("evaluate")
+            return super().scored(batch, candidate, traces)
+
+        def make_reflective_dataset(self, *given: Any) -> Any:
+            noted("dataset")
+            return super().make_reflective_dataset(*given)
+
+        def propose_new_texts(self, *given: Any) -> Any:
+            noted("propose")
+            return super().propose_new_texts(*given)
+
+    def noted(method: str) -> None:
+        ctx = fe.current()
+        assert ctx.base_url.startswith("http://127.0.0.1:")
+        found.setdefault(method, set()).add(ctx.api_key)
+
+    finished(tmp_path, Asking(), max_metric_calls=60)
+    assert found.keys() == {"evaluate", "dataset", "propose"}
+    assert not found["dataset"] & found["propose"]
+
+
 def test_one_line_says_how_to_run_an_adapter_concurrently(tmp_path: Path) -> None:
     lines = Lines()
     finished(tmp_path, Levels(), logger=lines)

@@ -72,6 +72,18 @@ def test_the_state_is_what_gepa_builds_from_the_same_candidates(
     assert result.num_full_val_evals == len(found)
 
 
+def test_a_discovery_counts_what_was_made_before_its_own_validation() -> None:
+    pool = ParetoPool()
+    state = state_of(pool)
+    mirror = mirror_of(state)
+    for number, spent in enumerate([3, 9, 20]):
+        add(pool, number, (0,) if number else (), [0.0, 0.5, 1.0])
+        state.ledger.spent["metric_calls"] = float(spent)
+        mirror.sync()
+    # gepa's own: the seed at 0, then the count before the three examples of each validation.
+    assert mirror.sync().num_metric_calls_by_discovery == [0, 9 - 3, 20 - 3]
+
+
 def test_there_is_no_state_before_the_seed_has_its_scores() -> None:
     assert mirror_of(state_of(ParetoPool())).sync() is None
 

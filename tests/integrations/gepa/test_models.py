@@ -9,7 +9,15 @@ import pytest
 from flashevolve.errors import ConfigError
 from flashevolve.integrations.gepa.models import CallableModel, model_of
 from flashevolve.llm.errors import Empty, Fatal, LLMError, RateLimited, Transient
-from flashevolve.llm.messages import ImagePart, Message, Request, TextPart, assistant, user
+from flashevolve.llm.messages import (
+    ImagePart,
+    Message,
+    Request,
+    TextPart,
+    ToolCall,
+    assistant,
+    user,
+)
 from flashevolve.simulate.loop import run_virtual
 
 
@@ -72,6 +80,18 @@ def test_a_function_gets_what_gepa_would_give_it() -> None:
             }
         ],
     ]
+
+
+def test_a_function_is_told_of_tool_calls_too() -> None:
+    got: list[Any] = []
+
+    def lm(prompt: Any) -> str:
+        got.append(prompt)
+        return "answer"
+
+    call = ToolCall(id="c1", name="look", arguments="{}")
+    complete(lm, user("a"), Message(role="assistant", content="", tool_calls=(call,)))
+    assert got[0][1]["tool_calls"][0]["function"] == {"name": "look", "arguments": "{}"}
 
 
 class Status(Exception):

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flashevolve.artifact import Artifact
+from flashevolve.engine.current import current
 from flashevolve.engine.usercode import AsyncContext, Attempt
 from flashevolve.errors import ConfigError, TaskError
-from flashevolve.integrations.gepa.current import current
 from flashevolve.integrations.gepa.data import Table, table
 from flashevolve.integrations.gepa.errors import AdapterFailed, StepFailed
 from flashevolve.integrations.gepa.port import Port, check_adapter, no_score
@@ -222,7 +222,9 @@ def test_code_inside_an_adapter_finds_the_way_to_our_models() -> None:
         said = ""
 
         def scored(self, batch: Any, candidate: Any, traces: bool) -> Any:
-            self.said = current().chat("task", "hello").text
+            reply = current().chat("task", "hello")
+            assert isinstance(reply, Reply)
+            self.said = reply.text
             return super().scored(batch, candidate, traces)
 
     async def main() -> None:
@@ -230,7 +232,8 @@ def test_code_inside_an_adapter_finds_the_way_to_our_models() -> None:
         gate = port(adapter)
         await asked(gate, "1")
         assert adapter.said == "task: hello"
-        assert current() is None
+        with pytest.raises(TaskError, match="found none under way"):
+            current()
         gate.close()
 
     both_loops(main)

@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,10 @@ import pytest
 
 import flashevolve as fe
 from flashevolve.errors import FlashEvolveError
+from flashevolve.llm.gateway import watch
 from flashevolve.rundir import read_records
 from tests.fakes.endpoint import SILENCE, Endpoint, Received, Step, answer, status
+from tests.fakes.gateway import HELLO
 
 CANARY = "sk-canary-3141592653589793"
 TRAIN = [{"id": f"t{i}", "input": f"question {i}"} for i in range(6)]
@@ -139,7 +143,7 @@ def test_code_that_is_handed_no_context_finds_it(tmp_path: Path) -> None:
     for i, function in enumerate((run, arun)):
         with Endpoint(says) as upstream:
             optimize(tmp_path / str(i), upstream, function, budget=fe.Budget(metric_calls=14))
-            assert len(upstream.received) >= 14
+            assert len(upstream.received) >= 8
     with pytest.raises(FlashEvolveError, match=r"flashevolve\.current\(\): expected to be called"):
         fe.current()
 
@@ -300,8 +304,17 @@ def test_an_async_function_is_told_that_its_client_cannot_wait_in_virtual_time(
     async def run(artifact: Any, example: Any, ctx: Any) -> str:
         return str(ctx.base_url)
 
-    with pytest.raises(FlashEvolveError, match=r"ctx\.base_url: expected a function that is no"):
-        simulated(tmp_path / "run", run)
+    async def careless(artifact: Any, example: Any, ctx: Any) -> str:
+        try:
+            return str(ctx.base_url)
+        except FlashEvolveError as error:
+            return repr(error)
+
+    for i, function in enumerate((run, careless)):
+        with pytest.raises(
+            FlashEvolveError, match=r"ctx\.base_url: expected a function that is no"
+        ):
+            simulated(tmp_path / str(i), function)
 
 
 def sse(*texts: str) -> Step:
@@ -366,3 +379,104 @@ def test_a_call_that_its_client_leaves_is_settled_at_its_whole_reservation(tmp_p
     left = [e for e in settled.values() if e.status == "orphaned"]
     assert len(left) > 8
     assert all(e.usage.tokens_in + e.usage.tokens_out == reserved[e.call].tokens for e in left)
+
+
+def test_what_a_function_does_not_wait_for_has_it_called_once_in_virtual_time(
+    tmp_path: Path,
+) -> None:
+    contexts, helpers, ends = list[Any](), list[threading.Thread](), list[str]()
+
+    def run(artifact: Any, example: Any, ctx: Any) -> str:
+        contexts.append(ctx)
+        url, token = ctx.base_url, ctx.api_key
+
+        def tell() -> None:
+            try:
+                with openai.OpenAI(base_url=url, api_key=token, max_retries=0) as client:
+                    client.chat.completions.create(model="task", messages=HELLO)  # type: ignore[arg-type]
+                ends.append("answered")
+            except openai.OpenAIError:  # Too late, also for the run.
+                ends.append("too late")
+
+        helpers.extend(threading.Thread(target=tell) for _ in range(2))
+        for helper in helpers[-2:]:
+            helper.start()
+        return "done"
+
+    result = simulated(tmp_path / "run", run)
+    for helper in helpers:
+        helper.join(10)
+    assert result.reason == "metric_calls"
+    assert len({id(ctx) for ctx in contexts}) == len(contexts)
+    assert len(ends) == len(helpers) == 2 * len(contexts)
+
+
+def test_the_real_key_reaches_no_child_under_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_MODEL", CANARY)
+    monkeypatch.setenv("COPIED", f"Bearer {CANARY}")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "")  # The run sets them; they are put back.
+    seen = list[Mapping[str, str]]()
+
+    def run(artifact: Any, example: Any, ctx: Any) -> str:
+        seen.append(ctx.environment)
+        return asked(ctx, artifact, example)  # Not by way of the proxy, which is none.
+
+    with Endpoint(says, key=CANARY) as upstream:
+        model = fe.Model(
+            "fake-1", base_url=upstream.base_url, key_env="MY_MODEL", max_output_tokens=200
+        )
+        result = fe.optimize(
+            seed={"system": "Answer."},
+            train=TRAIN,
+            val=VAL,
+            run=run,
+            score=lambda example, output: 0.5,
+            models=model,
+            run_dir=tmp_path / "run",
+            budget=fe.Budget(metric_calls=14),
+        )
+    assert result.usage.calls
+    assert seen
+    assert not any(CANARY in value for environment in seen for value in environment.values())
+    assert all(e["no_proxy"] == "127.0.0.1,localhost" for e in seen)
+
+
+def test_a_chosen_port_that_is_taken_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    def careless(artifact: Any, example: Any, ctx: Any) -> str:
+        try:
+            return asked(ctx, artifact, example)
+        except Exception as error:
+            return repr(error)
+
+    with socket.create_server(("127.0.0.1", 0)) as taken, Endpoint(says) as upstream:
+        chosen = {"port": taken.getsockname()[1]}
+        with pytest.raises(FlashEvolveError, match=r"gateway\.port: expected a free port"):
+            optimize(tmp_path / "run", upstream, careless, gateway=chosen)
+    assert not upstream.received
+
+
+def test_an_async_function_that_stops_the_loop_with_its_client_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked_soon = partial(watch.Watch, blocked_s=0.2)
+    monkeypatch.setattr("flashevolve.llm.gateway.gateway.Watch", blocked_soon)
+
+    async def run(artifact: Any, example: Any, ctx: Any) -> str:
+        try:
+            return asked(ctx, artifact, example)
+        except openai.OpenAIError as error:
+            told.append(str(error))
+            return "never mind"
+
+    told = list[str]()
+    with (
+        Endpoint(says) as upstream,
+        pytest.raises(FlashEvolveError, match="is an `async def`, and has kept the event loop"),
+    ):
+        optimize(tmp_path / "run", upstream, run)
+    assert "openai.AsyncOpenAI" in told[0]
+    assert not upstream.received

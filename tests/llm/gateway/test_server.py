@@ -178,6 +178,39 @@ def test_embeddings_pass_through_in_either_form() -> None:
     over_http(work)
 
 
+def test_options_of_embeddings_may_have_any_name() -> None:
+    async def work(o: Open) -> None:
+        options = {"role": "query", "inputs": 1, "origin": "x"}
+        asked = {"model": "task", "input": "a", **options}
+        headers = {"authorization": f"Bearer {o.door.token}"}
+        url = o.door.base_url + "/embeddings"
+        async with o.http.post(url, json=asked, headers=headers) as response:
+            assert response.status == 200
+        assert o.ask.embedded[0][2] == options
+
+    over_http(work)
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ('"top_p": NaN', "NaN is no number in JSON"),
+        ('"x": ' + "[" * 200 + "]" * 200, "nested at most 100 deep"),
+        ('"temperature": ' + "9" * 400, "temperature: expected a number"),
+    ],
+)
+def test_a_number_or_a_depth_that_no_request_can_hold_is_a_mistake(more: str, match: str) -> None:
+    async def work(o: Open) -> None:
+        body = '{"model": "task", "messages": [{"role": "user", "content": "a"}], ' + more + "}"
+        headers = {"authorization": f"Bearer {o.door.token}"}
+        url = o.door.base_url + "/chat/completions"
+        async with o.http.post(url, data=body, headers=headers) as response:
+            assert response.status == 400
+            assert match in (await response.json())["error"]["message"]
+
+    over_http(work)
+
+
 def test_several_choices_are_several_calls() -> None:
     async def work(o: Open) -> None:
         _, body = await o.said(n=3)

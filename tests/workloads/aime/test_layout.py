@@ -9,6 +9,16 @@ FILES = [
     {"id": 0, "problem": "P", "solution": "S", "answer": "116", "url": "https://x"},
     {"ID": "2024-II-4", "Problem": "P", "Solution": "S", "Answer": 116},
     {"id": "7", "problem": "P", "answer": "116"},
+    {
+        "ID": "2024-II-4",
+        "Year": "2024",
+        "Problem Number": "4",
+        "Question": "P",
+        "Answer": "116",
+        "Part": "II",
+    },
+    {"question": "P", "answer": "116"},
+    {"problem": "P", "question": "Which topic?", "answer": "116"},
 ]
 
 
@@ -35,7 +45,8 @@ def test_an_answer_that_no_problem_has_is_refused(given: Any) -> None:
 
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(
-        DataError, match=r"expected a column problem, in any case, found id, problm\. Did you mean"
+        DataError,
+        match=r"expected a column problem or question, in any case, found id, problm\. Did you",
     ):
         problem({"id": 1, "problm": "P"})
     with pytest.raises(DataError, match="expected problem to be a text that is not empty"):

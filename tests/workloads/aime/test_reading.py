@@ -31,6 +31,31 @@ from flashevolve.workloads.aime.reading import integer, read
         ("204.0", 204),
         ("0", 0),
         ("000", 0),
+        ("The answer is 113, where m = 100 and n = 13.", 113),
+        ("The answer is $m + n = 113$ with m = 100.", 113),
+        ("The answer is 113 with m = 100 and n = 13", 113),
+        (r"\boxed{204}. This answer is consistent with part 2", 204),
+        ("\\boxed{204}\n\nSo the answer is as required, checked with 5 cases.", 204),
+        ("Answer:\n204\nThis used 3 cases", 204),
+        ("The answer is:\n\n\\[ 204 \\]\nafter 3 cases", 204),
+        ("<answer>204</answer> I used 3 cases.", 204),
+        ("<answer>\n204\n</answer> I used 3 cases.", 204),
+        ("The answer is 204. This answer is consistent with part 2.", 204),
+        ("The answer is 5? No, the answer is 7.", 7),
+        (r"\boxed{5}, no: the answer is therefore **7**.", 7),
+        ("The answer is the sum of both, 7", 7),
+        (r"\boxed{\bf 204}", 204),
+        (r"\boxed{\$204}", 204),
+        (r"\boxed{204\%}", 204),
+        (r"\boxed{204 \pmod{1000}}", 204),
+        (r"\boxed{N \equiv 204 \pmod{1000}}", 204),
+        (r"\boxed{204\text{ cm}^2}", 204),
+        (r"\boxed{\textbf{(A) } 204}", 204),
+        (r"\boxed{204,}", 204),
+        (r"\boxed{\underline{204}}", 204),
+        (r"so \boxed204 in 3 cases", 204),
+        (r"\boxed{\{204\}}", 204),
+        (r"\boxed{\boxed{204}}, not \boxed{3", 204),
     ],
 )
 def test_the_number_that_is_said_last_is_read(text: str, value: int) -> None:
@@ -46,6 +71,12 @@ def test_the_number_that_is_said_last_is_read(text: str, value: int) -> None:
         "3.5",
         r"\boxed{\frac12}",
         r"\boxed{5, 7}",
+        r"\boxed{n + 1}",
+        r"\boxed{2\pi}",
+        r"\boxed{3\sqrt{2}}",
+        r"\boxed{f(3)}",
+        r"\boxed{5!}",
+        r"\boxed{5 - x}",
         "x^2",
         "<think>5",
         "\\boxed{",
@@ -79,3 +110,24 @@ def test_no_text_is_an_error(text: str) -> None:
     read(text)
     read(f"\\boxed{{{text}")
     read(f"Answer: {text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\boxed{" * 100_000,
+        "\\boxed{" * 50_000 + "}" * 50_000,
+        "{" * 1_000_000,
+        "\\boxed{5" + "a" * 500_000 + "!}",
+        "the answer is " * 50_000,
+        "answer" + " " * 1_000_000,
+        "answer: " + "(" * 1_000_000,
+        "answer: " + "so " * 300_000,
+        "<think>" * 100_000,
+        r"\mod" + " " * 1_000_000,
+        "1," * 500_000,
+    ],
+)
+def test_a_long_text_of_one_sign_takes_no_minutes(text: str) -> None:
+    # With time by the square of the length each of these would take minutes.
+    assert read(text).value is None

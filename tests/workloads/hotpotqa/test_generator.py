@@ -106,3 +106,16 @@ def titles(examples: list[dict[str, Any]]) -> set[str]:
 
 def answers(examples: list[dict[str, Any]]) -> set[str]:
     return {example["answer"] for example in examples} - {"yes", "no"}
+
+
+def test_a_comparison_never_compares_equals() -> None:
+    n_compared = 0
+    for seed in range(20):
+        for example in generate(seed, 0, 0, 150)["test"]:
+            pages = {p.title: p.text for p in context(example)}
+            a, b = (pages[title] for title in supporting(example))
+            for asked, told in (("born first", r"born in (\d+)"), ("longer", r"length of (\d+)")):
+                if asked in example["question"]:
+                    n_compared += 1
+                    assert re.findall(told, a) != re.findall(told, b), example["question"]
+    assert n_compared > 300

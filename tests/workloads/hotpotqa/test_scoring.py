@@ -55,6 +55,9 @@ def test_f1_is_a_symmetric_share_and_1_for_a_match(a: str, b: str) -> None:
         ("Answer: x\n**Answer:** Tessel", "Tessel"),
         ("The answer: none", "The answer: none"),
         ("Answer:", "Answer:"),
+        ("Answer:\n\n**Tessel**\nin short", "Tessel**"),
+        ("<think>Answer: Wey</think>Tessel", "Tessel"),
+        ("Well. <thinking>Wey?\nAnswer: Wey</thinking>\nAnswer: Tessel", "Tessel"),
     ],
 )
 def test_an_answer_is_what_follows_its_mark_or_all_of_the_text(text: str, answer: str) -> None:
@@ -89,3 +92,11 @@ def test_examples_without_answers_are_refused_before_a_run() -> None:
     test_file = {key: value for key, value in ROW.items() if key != "answer"}
     with pytest.raises(DataError, match=r"example '5a8b': expected a column answer, found"):
         score.check_examples([EXAMPLE, test_file])
+
+
+@pytest.mark.parametrize(
+    "text", ["\n" * 1_000_000, "answer:" * 100_000, "answer" + ":" * 1_000_000]
+)
+def test_a_long_answer_of_one_sign_takes_no_minutes(text: str) -> None:
+    # With time by the square of the length each of these would take minutes.
+    assert score(EXAMPLE, text)[0] == 0

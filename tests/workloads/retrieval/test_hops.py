@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from flashevolve.llm.messages import Reply
 from flashevolve.workloads.retrieval.hops import Walker, found_of, search_feedback, shown, titles_of
 from flashevolve.workloads.retrieval.index import Index
 from flashevolve.workloads.retrieval.passages import Passage
@@ -64,6 +65,18 @@ def test_notes_take_the_place_of_passages() -> None:
     without_last, asked = walk(artifact, summarize_last=False)
     assert without_last.hops[-1].step == "second_query"
     assert len(asked.asked) == len(searcher.asked) - 1
+
+
+def test_thinking_text_is_no_part_of_a_query_nor_of_notes() -> None:
+    class Thinker(Searcher):
+        async def chat(self, role: str, messages: Any) -> Reply:
+            reply = await super().chat(role, messages)
+            return Reply(text=f"<thinking>Zebra?</thinking>{reply.text}")
+
+    walker = Walker(Index(PAGES), "Question", ("query", "second_query"))
+    made = asyncio.run(walker.walk({"query": NAME, "summarize": "Note."}, QUESTION, Thinker()))
+    assert made.hops[0].query == "Ravel Inn"
+    assert "Zebra" not in made.notes
 
 
 def test_a_search_that_finds_nothing_is_told_so() -> None:

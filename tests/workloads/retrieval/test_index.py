@@ -1,4 +1,5 @@
 import asyncio
+import subprocess
 import sys
 from typing import Any
 
@@ -66,9 +67,20 @@ def test_a_large_index_is_searched_in_a_thread_with_the_same_result(
 def test_a_missing_package_is_one_line_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bm25s", None)
     with pytest.raises(
-        ConfigError, match=r"package bm25s .*pip install 'flashevolve\[retrieval\]'$"
+        ConfigError, match=r"package bm25s .*In the clone: pip install '\.\[retrieval\]'$"
     ):
         Index(PAGES)
+
+
+def test_building_an_index_says_nothing_even_where_all_loggers_are_heard() -> None:
+    code = (
+        "import logging; logging.basicConfig(level=logging.DEBUG)\n"
+        "from flashevolve.workloads.retrieval import Index, Passage\n"
+        "Index([Passage('a', 'river')])\n"
+        "assert logging.getLogger().level == logging.DEBUG"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "bm25s" not in done.stderr
 
 
 @pytest.mark.parametrize("passages", [(), (Passage("x", "the"), Passage("", ""))])

@@ -84,7 +84,7 @@ class TrialSource:
     def select(self, pool: Pool, rng: Random) -> Selection[CombeeStep] | None:
         """Returns a step of the size that is to be tried next."""
         pool = pareto(pool)
-        if not pool.candidates or (size := self.batches.due(pool.state)) is None:
+        if not pool.means or (size := self.batches.due(pool.state)) is None:
             return None
         found = mutation(self.config, self.setup, pool, size, rng)
         n_drawn = len(found.payload.examples)
@@ -103,7 +103,7 @@ class BatchSource:
     def select(self, pool: Pool, rng: Random) -> Selection[CombeeStep] | None:
         """Returns a parent, the next batch and the components to rewrite."""
         pool = pareto(pool)
-        if not pool.candidates or self.batches.due(pool.state) is not None:
+        if not pool.means or self.batches.due(pool.state) is not None:
             return None
         size = self.batches.chosen(pool.state)
         return mutation(self.config, self.setup, pool, size, rng)

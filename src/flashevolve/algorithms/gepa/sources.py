@@ -18,7 +18,7 @@ from flashevolve.engine.item import Selection
 from flashevolve.engine.workflow import Setup
 from flashevolve.policies import selection
 from flashevolve.policies.sampling import contrasting_ids
-from flashevolve.pools.pareto import Ops, ParetoPool, pareto, put
+from flashevolve.pools.pareto import Ops, ParetoPool, expect, pareto, put
 from flashevolve.pools.pool import Pool
 from flashevolve.task import Split
 
@@ -51,7 +51,11 @@ class Step(Named):
 
 @dataclass(frozen=True)
 class SeedSource:
-    """Starts the run: the seed is scored on the validation set, once."""
+    """Starts the run: the seed is scored on the validation set, once.
+
+    It is a candidate from the start, since nothing can keep it from being admitted: its rollouts
+    need not wait for the last of its scores.
+    """
 
     setup: Setup
     step: type[Step] = Step
@@ -62,7 +66,8 @@ class SeedSource:
         if pool.candidates or pareto(pool).state.get(SEED_STARTED):
             return None
         seed = self.step(child=self.setup.seed.to_json())
-        return Selection(payload=seed, enter="evaluate", ops=(put(SEED_STARTED, True),))
+        ops = (put(SEED_STARTED, True), expect(self.setup.seed))
+        return Selection(payload=seed, enter="evaluate", ops=ops)
 
 
 @dataclass(frozen=True)
@@ -113,13 +118,19 @@ class MutateSource:
 
     def select(self, pool: Pool, rng: Random) -> Selection[Step] | None:
         """Returns a parent, the next minibatch and the components to rewrite."""
-        if not pool.candidates:
-            return None
         pool = pareto(pool)
+        if not self.can_start(pool):
+            return None
         return self.mutation(pool.state, self.parent(pool, rng), rng)
 
+    def can_start(self, pool: ParetoPool) -> bool:
+        """Says whether there is a candidate to mutate; one that is awaited will do."""
+        return bool(pool.means) or pool.awaited is not None
+
     def parent(self, pool: ParetoPool, rng: Random) -> int:
-        """Returns the candidate to mutate."""
+        """Returns the candidate to mutate; the awaited one while no other has a score."""
+        if not pool.means and pool.awaited is not None:
+            return pool.awaited.id
         match self.config.selection:
             case "pareto":
                 return selection.draw_parent(pool.parent_weights, rng)

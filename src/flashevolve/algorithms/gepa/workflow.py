@@ -33,6 +33,7 @@ from flashevolve.algorithms.gepa.sources import (
     Step,
     admission,
 )
+from flashevolve.algorithms.insertion import in_words, number
 from flashevolve.algorithms.objectives import swept
 from flashevolve.algorithms.options import Options
 from flashevolve.algorithms.records import records
@@ -82,7 +83,7 @@ class GEPAWorkflow(Workflow[Step]):
         n_val = len(self.setup.val_ids)
         n = self.config.n_examples(len(self.setup.train_ids))
         why = f"{n_val} for the seed on val, 2 x {n} and {n_val} for one step"
-        return Minimum(metric_calls=2 * n, shared=2 * n_val, proposals=1, why=why)
+        return Minimum(metric_calls=2 * n, shared=2 * n_val, seed=n_val, proposals=1, why=why)
 
     def new_pool(self) -> ParetoPool:
         """Returns an empty pool."""
@@ -157,7 +158,7 @@ class GEPAWorkflow(Workflow[Step]):
         new = _sum({e: outcome.score for e, outcome in outcomes.items()}, step)
         if new > old or (new == old and not strict):
             return item
-        verdict = f"{_number(new)} {'<=' if strict else '<'} {_number(old)}"
+        verdict = f"{number(new)} {'<=' if strict else '<'} {number(old)}"
         return End("rejected", f"{verdict} on {len(step.examples)} examples")
 
     async def evaluate(self, item: Item[Step], ctx: StageContext) -> Item[Step] | End:
@@ -175,7 +176,7 @@ class GEPAWorkflow(Workflow[Step]):
         if best is None or _no_op(child, pool) or not exceeds(step.scores, best.scores):
             return None
         ops = (_inserted(item, best.id), *inherit(pool.state, pool.next_id, step.parents))
-        return Commit(ops=ops, text=_in_words(step, pool, pool.next_id))
+        return Commit(ops=ops, text=in_words(pool.next_id, child, step.scores, step.parents, pool))
 
     def confirms(self, item: Item[Step], candidate: Candidate, pool: Pool) -> bool:
         """Says whether a child that was inserted early beats the best of then on all examples."""
@@ -196,8 +197,8 @@ class GEPAWorkflow(Workflow[Step]):
             ops = (_inserted(item), *inherit(pool.state, candidate, step.parents))
         return Commit(
             ops=(*ops, *admission(item.source, pool, self.config)),
-            text=_in_words(step, pool, candidate),
-            marks=pool.marks(step.scores, step.objectives),
+            text=in_words(candidate, child, step.scores, step.parents, pool),
+            marks=pool.marks(step.scores, step.objectives) if step.parents else (),
         )
 
     def artifact(self, item: Item[Step]) -> Artifact | None:
@@ -250,18 +251,5 @@ def _no_op(child: Artifact, pool: Pool, own: int = 0) -> End | None:
     return End("no-op", f"duplicate of candidate {twin}")
 
 
-def _in_words(step: Step, pool: ParetoPool, candidate: int) -> str:
-    """Returns what the commit changes, for a model that repairs what is stale now."""
-    mean = sum(step.scores.values()) / len(step.scores)
-    text = f"Candidate {candidate} scores {_number(mean)} on {len(step.scores)} examples"
-    parents = [pool.candidates[p] for p in step.parents]
-    text += "".join(f"; its parent {p.id} scores {_number(p.mean)}" for p in parents)
-    return f"{text}.\n{parents[0].artifact.diff(_child(step))}" if parents else f"{text}: the seed."
-
-
 def _sum(scores: Mapping[str, float], step: Step) -> float:
     return sum(scores[e] for e in step.examples)
-
-
-def _number(value: float) -> str:
-    return str(round(float(value), 4))

@@ -31,10 +31,10 @@ class PxNSource:
 
     def select(self, pool: Pool, rng: Random) -> Selection[Tasks] | None:
         """Returns N minibatches for each of P parents, one parent drawn after the other's N."""
-        if not pool.candidates:
+        pool = pareto(pool)
+        if not self.one.can_start(pool):
             return None
         # Each task moves the pointers on, and the next one starts from there.
-        pool = pareto(pool)
         state, drawn = dict(pool.state), list[Selection[Step]]()
         for _ in range(self.parents):
             parent = self.one.parent(pool, rng)

@@ -69,7 +69,11 @@ class PxNWorkflow(Workflow[Tasks]):
         n, one, n_val = self.n_tasks, self.host.minimum(), len(self.setup.val_ids)
         why = f"{n_val} for the seed on val, {n} x ({one.metric_calls} and {n_val}) for one step"
         return Minimum(
-            metric_calls=n * one.metric_calls, shared=(n + 1) * n_val, proposals=n, why=why
+            metric_calls=n * one.metric_calls,
+            shared=(n + 1) * n_val,
+            seed=n_val,
+            proposals=n,
+            why=why,
         )
 
     def new_pool(self) -> ParetoPool:

@@ -59,8 +59,12 @@ class Found:
     """Of the process and its children, between the two."""
     peak_mb: float | None
     """Largest resident memory of the process, imports included; None where it cannot be told."""
+    loaded_mb: float | None = None
+    """Resident memory just before the client was called: what imports and examples take."""
+    client_peak_mb: float | None = None
+    """Largest resident memory from then on, until the client was done."""
     candidates: tuple[tuple[int, float], ...]
-    """(metric calls made when it was found, mean on validation), in order of discovery."""
+    """(metric calls made when it had its scores, mean on validation), in order of discovery."""
     best: Mapping[str, str]
     test: float
     """Mean of the best one on test."""

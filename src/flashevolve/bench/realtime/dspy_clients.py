@@ -70,7 +70,7 @@ def _compiled(optimizer: Any, brief: Brief, data: Data) -> Evolved:
         made = optimizer.compile(
             student, trainset=_examples(data.train), valset=_examples(data.val)
         )
-    said = evolved(made.detailed_results)
+    said = evolved(made.detailed_results, brief.n_val)
     best = {PREDICTOR: str(made.signature.instructions)}
     return Evolved(candidates=said.candidates, best=best, program=made)
 

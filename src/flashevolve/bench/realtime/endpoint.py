@@ -58,17 +58,19 @@ class Seen:
     log: list[Served] = field(default_factory=list)
     cpu_s: float = 0.0
     """Its processor time, answers included."""
+    pid: int = 0
 
 
 @contextmanager
 def endpoint(serving: Serving) -> Iterator[Seen]:
     """Serves in a process of its own while the block runs.
 
-    Raises `ConfigError` if it does not start.
+    Raises `ConfigError` if it does not start, or has ended before it is told to.
     """
     command = [sys.executable, "-m", __name__, serving.to_json()]
+    # In a session of its own: Ctrl-C is for the suite, which then ends the endpoint.
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
@@ -78,14 +80,21 @@ def endpoint(serving: Serving) -> Iterator[Seen]:
                 f"bench: expected an endpoint in a process of its own, found that {sys.executable} "
                 f"ended with status {server.wait()}; its error stands above"
             )
-        seen = Seen(urls=json.loads(first))
+        seen = Seen(urls=json.loads(first), pid=server.pid)
         try:
             yield seen
         finally:
             server.stdin.close()
-            told = json.loads(server.stdout.read())
-            seen.log = [Served(*entry) for entry in told["log"]]
-            seen.cpu_s = told["cpu_s"]
+            last = server.stdout.read()
+        # Only here, past the block's own errors: they say more than an endpoint that has ended.
+        if not last:
+            raise ConfigError(
+                "bench: expected the endpoint's log at its end, found that it ended before, with "
+                f"status {server.wait()}; its error stands above"
+            )
+        told = json.loads(last)
+        seen.log = [Served(*entry) for entry in told["log"]]
+        seen.cpu_s = told["cpu_s"]
 
 
 def models_of(serving: Serving, slots: Slots, world: World) -> dict[str, Numbered]:

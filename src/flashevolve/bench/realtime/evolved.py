@@ -10,7 +10,7 @@ class Evolved:
     """The outcome of one call of an optimizer."""
 
     candidates: tuple[tuple[int, float], ...]
-    """(metric calls made when it was found, mean on validation), in order of discovery."""
+    """(metric calls made when it had its scores, mean on validation), in order of discovery."""
     best: Mapping[str, str]
     program: Any = field(default=None, compare=False)
     """The program that was made, where the client makes one."""

@@ -75,21 +75,30 @@ def brief_of(job: Job, seen: Seen, folder: Path) -> Brief:
     )
 
 
-def run_client(job: Job, brief: Brief) -> Found:
-    """Runs the client in a process of its own; returns what it found."""
+def run_client(job: Job, brief: Brief, limit_s: float = LIMIT_S) -> Found:
+    """Runs the client in a process of its own; returns what it found.
+
+    Raises `ConfigError` if it fails, or takes longer than the limit.
+    """
     result = brief.path / "found.json"
     command = [sys.executable, "-m", WORKER, str(result)]
     # In its own folder, since peers write beside themselves.
-    done = subprocess.run(
-        command,
-        input=brief.to_json(),
-        capture_output=True,
-        text=True,
-        cwd=brief.path,
-        env=_environment(),
-        timeout=LIMIT_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            command,
+            input=brief.to_json(),
+            capture_output=True,
+            text=True,
+            cwd=brief.path,
+            env=environment(),
+            timeout=limit_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ConfigError(
+            f"bench {job.suite}, arm {job.arm.name}, seed {job.seed}: expected the client to end "
+            f"within {limit_s:g} s, found it still at work. Run it again on an idle machine"
+        ) from None
     if done.returncode or not result.exists():
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise ConfigError(
@@ -99,7 +108,11 @@ def run_client(job: Job, brief: Brief) -> Found:
     return Found.from_json(result.read_text(encoding="utf-8"))
 
 
-def _environment() -> dict[str, str]:
-    """Returns the environment in which the client imports this very package, from any folder."""
+def environment() -> dict[str, str]:
+    """Returns the environment in which the client imports this very package, from any folder.
+
+    No proxy stands between a client and its endpoint, whatever the user's environment names.
+    """
     places = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost")
+    return {**os.environ, **direct, "PYTHONPATH": os.pathsep.join(places)}

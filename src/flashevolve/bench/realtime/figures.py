@@ -2,7 +2,8 @@
 
 The endpoint's log is what counts: a metric call is an answer to the role `task`, and it is there
 when that answer is. The floor is what a work-conserving schedule would need for the same calls at
-the same number of slots: their time at the slots, evenly spread, or the longest of them.
+the same number of slots: their time at the slots, evenly spread, or the longest of them. Calls that
+the client gave up are no work in this: they count as `left`, and `left_s` is the time they held.
 """
 
 from collections.abc import Sequence
@@ -16,12 +17,14 @@ TASK, REFLECT = "task", "reflect"
 
 def figures_of(brief: Brief, found: Found, log: Sequence[Served]) -> dict[str, float | None]:
     """Returns a row's figures. Calls before and after the client's own are left out."""
-    mine = during(found, log)
+    everything = during(found, log)
+    mine = [call for call in everything if not call.left]
+    given_up = [call for call in everything if call.left]
     wall_s = found.ended_s - found.began_s
     busy_s = sum(call.service_s for call in mine)
     task_s = sum(call.service_s for call in mine if call.role == TASK)
     floor_s = max(busy_s / brief.slots, max((call.service_s for call in mine), default=0.0))
-    n_task = sum(call.role == TASK and not call.left for call in mine)
+    n_task = sum(call.role == TASK for call in mine)
     means = [mean for _, mean in found.candidates]
     return {
         "wall_s": wall_s,
@@ -31,15 +34,17 @@ def figures_of(brief: Brief, found: Found, log: Sequence[Served]) -> dict[str, f
         "busy": task_s / brief.slots / wall_s,
         "metric_calls": float(n_task),
         "overshoot": float(max(0, n_task - brief.metric_calls)),
-        "reflections": float(sum(call.role == REFLECT and not call.left for call in mine)),
-        "left": float(sum(call.left for call in mine)),
+        "reflections": float(sum(call.role == REFLECT for call in mine)),
+        "left": float(len(given_up)),
+        "left_s": sum(call.service_s for call in given_up),
         "waited_s": sum(call.began_s - call.arrived_s for call in mine) / max(1, len(mine)),
         "service_s": busy_s / max(1, len(mine)),
         "cpu_s": found.cpu_s,
         "cpu_share": found.cpu_s / wall_s,
-        "cpu_ms_per_call": 1000 * found.cpu_s / max(1, len(mine)),
-        "endpoint_cpu_share": _spent_s(mine) / wall_s,
+        "cpu_ms_per_call": 1000 * found.cpu_s / max(1, len(everything)),
+        "endpoint_cpu_share": _spent_s(everything) / wall_s,
         "peak_mb": found.peak_mb,
+        "grown_mb": grown_mb(found),
         "candidates": float(len(found.candidates)),
         "val": max(means, default=None),
         "test": found.test,
@@ -47,8 +52,15 @@ def figures_of(brief: Brief, found: Found, log: Sequence[Served]) -> dict[str, f
     }
 
 
+def grown_mb(found: Found) -> float | None:
+    """Returns by how much the process grew while its client ran; None where it cannot be told."""
+    if found.client_peak_mb is None or found.loaded_mb is None:
+        return None
+    return found.client_peak_mb - found.loaded_mb
+
+
 def steady_share(calls: Sequence[Served], found: Found, slots: int) -> float:
-    """Returns the share of the slots that was in use in the middle half of the run."""
+    """Returns the share of the slots that these calls held in the middle half of the run."""
     quarter_s = (found.ended_s - found.began_s) / 4
     low_s, high_s = found.began_s + quarter_s, found.ended_s - quarter_s
     used_s = (min(c.ended_s, high_s) - max(c.began_s, low_s) for c in calls)
@@ -84,12 +96,9 @@ def time_of(ends: Sequence[float], n_calls: int) -> float | None:
 
 def time_to_score(
     ends: Sequence[float], bests: Sequence[Sequence[float]], score: float
-) -> tuple[float, bool]:
-    """Returns when a candidate with such a mean was found, and whether one was.
-
-    Without one the time is that of the last metric call: a lower bound.
-    """
+) -> float | None:
+    """Returns when a candidate with such a mean had its scores; None if none was found."""
     for n_calls, mean in bests:
         if mean >= score and ends:
-            return ends[min(int(n_calls), len(ends)) - 1], True
-    return (ends[-1] if ends else 0.0), False
+            return ends[min(max(1, int(n_calls)), len(ends)) - 1]
+    return None

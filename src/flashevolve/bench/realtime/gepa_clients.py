@@ -31,7 +31,7 @@ def gepa_client(brief: Brief, data: Data) -> Callable[[], Evolved]:
 
     def run() -> Evolved:
         with _common(brief, data) as arguments:
-            return evolved(optimize(**arguments, sampling_strategy=sampling))
+            return evolved(optimize(**arguments, sampling_strategy=sampling), brief.n_val)
 
     return run
 
@@ -48,7 +48,7 @@ def drop_in_client(brief: Brief, data: Data) -> Callable[[], Evolved]:
                 concurrency=brief.slots,
                 adapter_concurrency=brief.slots,
             )
-            return evolved(result)
+            return evolved(result, brief.n_val)
 
     return run
 
@@ -80,11 +80,17 @@ def _common(brief: Brief, data: Data) -> Iterator[dict[str, Any]]:
         }
 
 
-def evolved(result: Any) -> Evolved:
-    """Returns what a `GEPAResult`, or DSPy's own, says."""
+def evolved(result: Any, n_val: int) -> Evolved:
+    """Returns what a `GEPAResult`, or DSPy's own, says.
+
+    Both count the metric calls before a candidate's validation, which is of `n_val` calls and must
+    end before the candidate is known to be good.
+    """
     counts, means = result.discovery_eval_counts, result.val_aggregate_scores
     best = result.best_candidate
     return Evolved(
-        candidates=tuple((int(n), float(mean)) for n, mean in zip(counts, means, strict=True)),
+        candidates=tuple(
+            (int(n) + n_val, float(mean)) for n, mean in zip(counts, means, strict=True)
+        ),
         best=dict(best) if isinstance(best, dict) else {},
     )

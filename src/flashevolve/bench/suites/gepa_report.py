@@ -2,7 +2,8 @@
 
 It reads rows alone. Arms of one seed are compared at equal work: the metric calls that all of them
 made, at most the budget. The best peer setting is chosen with hindsight, by that time. The score to
-be reached is what that setting ends with on the seed, all that it did beyond its budget included.
+be reached is what that setting ends with on the seed, all that it did beyond its budget included; a
+run that never reached it has no time to it, and says nothing about who is faster.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from flashevolve.bench.targets import judge
 NAME = "gepa"
 ABOUT = "gepa, dspy.GEPA and ours in their place, in real time over real HTTP, at the same slots"
 GEPA_FAMILY, DSPY_FAMILY = "gepa", "dspy.GEPA"
+LONGER = 4
+"""Times as many metric calls, in the groups that show what a run's start and end cost."""
 OURS = "flashevolve, drop-in"
 OWN_CLIENT = "flashevolve, own client"
 FLOOR_SHARE, AIM_SHARE = 90.0, 95.0
@@ -35,21 +38,27 @@ NOTES = (
     "answers batches for gepa, num_threads = 16 for dspy.GEPA, concurrency = 16 for ours. gepa "
     "and dspy.GEPA keep no directory; ours writes its durable log.",
     "Two runs at a time unless --jobs says otherwise; what they take of a processor is told below.",
+    "The peers' grid is run whole on one seed in five, its slowest settings at one spread alone, "
+    "the fastest of a first trial on all; dspy.GEPA on three seeds in five, for the suite's time.",
     "openevolve is left out: it evolves programs, and this task evolves a prompt.",
 )
 READING = (
-    "s to equal calls: until as many metric calls had been answered as all arms of the seed made. "
-    "Share of the floor: of the whole run, cold start and last answers included; the floor is the "
-    "run's own calls, spread evenly over the slots. In the middle half: slots in use between a "
-    "quarter and three quarters of the run. Pool busy: metric calls alone. s to score: "
-    "until the best peer setting's last score on validation; a lower bound where not reached. "
-    "Overshoot: metric calls beyond the budget, which also serve the peers' scores."
+    "s to equal calls: until as many metric calls had been answered as all arms of the seed "
+    "made. Share of the floor: of the whole run, cold start and last answers included; the floor "
+    "is the run's own calls, spread evenly over the slots. In the middle half: slots in use "
+    "between a quarter and three quarters of the run. Pool busy: metric calls alone. Calls that "
+    "a client gave up are in none of the three. s to score: until the best peer setting's last "
+    "score on validation, on the seeds that reached it. Overshoot: metric calls beyond the "
+    "budget, which also serve the peers' scores. A candidate counts from the end of its own "
+    "validation; gepa counts those of one step one after another, though it makes them at once. "
+    "Growth: of the process while its client ran, without imports."
 )
 
 
-def group_of(family: str, sigma: float) -> str:
-    """Returns the group of rows of one kind of client at one spread."""
-    return f"{family}, sigma {sigma:g}"
+def group_of(family: str, sigma: float, times: int = 1) -> str:
+    """Returns the group of rows of one kind of client at one spread and one length."""
+    length = "" if times == 1 else f", {times} times as long"
+    return f"{family}, sigma {sigma:g}{length}"
 
 
 def report(rows: Sequence[Row], command: str) -> Report:
@@ -62,7 +71,7 @@ def report(rows: Sequence[Row], command: str) -> Report:
         suite=NAME,
         about=ABOUT,
         head=_head(rows, command),
-        tables=(_against(made), *tables),
+        tables=(_against(made), *_by_length(made), *tables),
         verdicts=tuple(verdicts),
         findings=tuple(findings),
         figures=_figures(made),
@@ -131,8 +140,8 @@ def _timed(row: Row, n_calls: int) -> Row:
 def _scored(row: Row, target: float | None) -> Row:
     if target is None:
         return row
-    seconds, reached = time_to_score(row.curves["ends"], row.curves["bests"], target)
-    extra = {"score_s": seconds, "score_reached": float(reached)}
+    seconds = time_to_score(row.curves["ends"], row.curves["bests"], target)
+    extra = {"score_s": seconds, "score_reached": float(seconds is not None)}
     return replace(row, figures={**row.figures, **extra})
 
 
@@ -141,14 +150,15 @@ def best_peer(rows: Sequence[Row]) -> str | None:
 
     Only of those that were run on as many seeds as any other, since seeds differ.
     """
-    found = {
-        name: list(by_seed(rows, name, "equal_s").values())
-        for name in arms_of(rows)
-        if name not in (OURS, OWN_CLIENT)
-    }
+    found = {name: list(by_seed(rows, name, "equal_s").values()) for name in peers_of(rows)}
     most = max((len(values) for values in found.values()), default=0)
     means = {name: fmean(v) for name, v in found.items() if v and len(v) == most}
     return min(means, key=means.__getitem__) if means else None
+
+
+def peers_of(rows: Sequence[Row]) -> list[str]:
+    """Returns the peers' settings that were run."""
+    return [name for name in arms_of(rows) if name not in (OURS, OWN_CLIENT)]
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -158,7 +168,7 @@ COLUMNS = (
     ("share_of_floor", "share of the floor, %", 100, 0.0),
     ("steady", "in the middle half, %", 100, 0.0),
     ("busy", "pool busy, %", 100, 0.0),
-    ("score_s", "s to score", 1, 1.0),
+    ("score_s", "s to score, if reached", 1, 1.0),
     ("score_reached", "reached it, %", 100, 0.0),
     ("test", "test, points", 100, 1.0),
     ("metric_calls", "metric calls", 1, 0.0),
@@ -167,7 +177,9 @@ COLUMNS = (
     ("candidates", "candidates", 1, 0.0),
     ("cpu_share", "CPU, % of a core", 100, 0.0),
     ("cpu_ms_per_call", "CPU ms/call", 1, 1.0),
+    ("left", "given up", 1, 0.0),
     ("peak_mb", "peak MB", 1, 0.0),
+    ("grown_mb", "growth, MB", 1, 0.0),
 )
 """Key, title, scale, digits."""
 
@@ -203,7 +215,7 @@ def _against(made: dict[str, list[Row]]) -> Table:
         for name in (OURS, OWN_CLIENT):
             if best is None or name not in arms_of(rows):
                 continue
-            calls, score = faster(rows, name, best, "equal_s"), faster(rows, name, best, "score_s")
+            calls = faster(rows, name, best, "equal_s")
             difference = stats.difference(
                 by_seed(rows, name, "test", 100.0), by_seed(rows, best, "test", 100.0)
             )
@@ -214,21 +226,74 @@ def _against(made: dict[str, list[Row]]) -> Table:
                     best,
                     _times(calls),
                     _times(room(rows, best)),
-                    _times(score),
+                    to_score(rows, name, best),
                     shown(difference, 1, sign=True),
                     _times(cpu),
                 )
             )
     columns = (
         "ours", "best peer setting", "faster to equal calls", "ceiling", "faster to its score",
-        "test, points", "CPU of the run",
+        "test at the end, points", "CPU of the run",
     )  # fmt: skip
     note = (
         "Faster: the best setting's time by ours. Ceiling: how much faster that setting's own "
         "calls could have been served at the same slots without any dependency between them."
     )
     return Table(title="Ours against the best peer setting", columns=columns, rows=tuple(lines),
-                 notes=(note,))  # fmt: skip
+                 notes=(note, *_on_the_grid(made)))  # fmt: skip
+
+
+def _on_the_grid(made: dict[str, list[Row]]) -> list[str]:
+    """Says which settings ran on fewer seeds or not at all, and which was best where all ran."""
+    told = []
+    for group, rows in made.items():
+        best, peers = best_peer(rows), peers_of(rows)
+        if best is None:
+            continue
+        family = group.partition(",")[0]
+        every = {n for g, r in made.items() if g.partition(",")[0] == family for n in peers_of(r)}
+        shared = set.intersection(*(set(by_seed(rows, name, "equal_s")) for name in peers))
+        fewer = [n for n in peers if len(by_seed(rows, n, "equal_s")) < len(_seeds(rows, best))]
+        parts = [f"{group}: {best} is the best of {', '.join(n for n in peers if n not in fewer)}"]
+        if fewer:
+            parts.append(f"{', '.join(fewer)} ran on fewer seeds")
+        if fewer and shared:
+            means = {
+                n: fmean(by_seed(rows, n, "equal_s")[s] for s in sorted(shared)) for n in peers
+            }
+            first = min(means, key=means.__getitem__)
+            places = ", ".join(map(str, sorted(shared)))
+            parts.append(
+                f"where all ran (seeds {places}) the fastest is {first}, {means[first]:.1f} s, "
+                f"and {best} {means[best]:.1f}"
+            )
+        if missing := sorted(every - set(peers)):
+            parts.append(f"not run: {', '.join(missing)}")
+        told.append("; ".join(parts) + ".")
+    return told
+
+
+def _seeds(rows: Sequence[Row], arm: str) -> set[int]:
+    return {row.seed for row in rows if row.arm == arm}
+
+
+def _by_length(made: dict[str, list[Row]]) -> list[Table]:
+    """Returns the share of the floor of longer runs beside that of the same seeds' usual ones."""
+    ending, lines = f", {LONGER} times as long", []
+    for group, rows in made.items():
+        usual = made.get(group.removesuffix(ending))
+        if not group.endswith(ending) or usual is None:
+            continue
+        for name in arms_of(rows):
+            long = by_seed(rows, name, "share_of_floor", 100.0)
+            short = by_seed(usual, name, "share_of_floor", 100.0)
+            both = sorted(long.keys() & short.keys())
+            pair = (ranged([found[s] for s in both], 0) for found in (short, long))
+            lines.append((f"{group.removesuffix(ending)}: {name}", str(len(both)), *pair))
+    note = "A run's start and end cost the same whatever its length; waits within it grow with it."
+    columns = ("arm", "seeds", "usual length, %", f"{LONGER} times as long, %")
+    title = "Share of the floor by the run's length"
+    return [Table(title=title, columns=columns, rows=tuple(lines), notes=(note,))] if lines else []
 
 
 def _times(found: stats.Estimate | None) -> str:
@@ -238,6 +303,15 @@ def _times(found: stats.Estimate | None) -> str:
 def faster(rows: Sequence[Row], ours: str, peer: str, key: str) -> stats.Estimate | None:
     """Returns how many times as fast as a peer's setting an arm of ours is, on paired seeds."""
     return stats.ratio(by_seed(rows, peer, key), by_seed(rows, ours, key))
+
+
+def to_score(rows: Sequence[Row], ours: str, peer: str) -> str:
+    """Returns how much faster ours came to a peer's score, and on how many seeds it came there."""
+    reached = by_seed(rows, ours, "score_reached").values()
+    if not any(reached):
+        return f"not reached (0 of {len(reached)})"
+    found = faster(rows, ours, peer, "score_s")
+    return f"{_times(found)} ({sum(reached):.0f} of {len(reached)} reached)"
 
 
 def room(rows: Sequence[Row], peer: str) -> stats.Estimate | None:
@@ -250,6 +324,8 @@ def room(rows: Sequence[Row], peer: str) -> stats.Estimate | None:
 
 
 def _verdicts(group: str, rows: Sequence[Row]) -> list[Verdict]:
+    if len({row.seed for row in rows}) == 1:
+        return []  # one seed decides nothing
     share = stats.mean(list(shares.values())) if (shares := _shares(rows)) else None
     made = [
         Verdict(
@@ -285,7 +361,7 @@ def _against_best(group: str, rows: Sequence[Row], best: str) -> list[Verdict]:
             verdict="no figure" if found is None else judge(found.value, 1.0, aim or 1.0),
         ),
         Verdict(
-            what=f"{group}: test at equal metric calls, points against {best}",
+            what=f"{group}: test at the end, points against {best}",
             floor=f"interval above {NOT_WORSE:g}",
             aim="-",
             found=shown(test, 1, sign=True),
@@ -309,21 +385,46 @@ def _findings(group: str, rows: Sequence[Row]) -> list[str]:
     if best is None:
         return []
     made = []
-    for key, words in (("equal_s", "to equal metric calls"), ("score_s", f"to {best}'s score")):
+    reached = by_seed(rows, OURS, "score_reached")
+    beside = f", where reached: {sum(reached.values()):.0f} of {len(reached)} seeds"
+    said = (("equal_s", "to equal metric calls"), ("score_s", f"to {best}'s score{beside}"))
+    for key, words in said:
         found = faster(rows, OURS, best, key)
         if found is not None:
-            side = {1: "faster", -1: "slower", 0: "undecided"}[found.side(1.0)]
-            side = side if found.low is not None else "too few seeds for an interval"
             made.append(f"{group}, {OURS} against {best}, {words}: {_times(found)} as fast "
-                        f"({side}; n={found.n})")  # fmt: skip
-    return made
+                        f"({_side(found, 'faster', 'slower')}; n={found.n})")  # fmt: skip
+    if reached and not any(reached.values()):
+        made.append(f"{group}, {OURS}: {best}'s score was not reached on any of {len(reached)} "
+                    "seeds")  # fmt: skip
+    return [*made, *_cpu_finding(group, rows, best)]
+
+
+def _cpu_finding(group: str, rows: Sequence[Row], best: str) -> list[str]:
+    """Tells what the speed costs: the client's processor time for each call."""
+    ours, theirs = (by_seed(rows, name, "cpu_ms_per_call") for name in (OURS, best))
+    found = stats.ratio(ours, theirs)
+    if found is None:
+        return []
+    each = f"{fmean(ours.values()):.1f} ms against {fmean(theirs.values()):.1f}"
+    return [f"{group}, {OURS} against {best}, the client's CPU for each call: {_times(found)} "
+            f"({each}; {_side(found, 'more', 'less')}; n={found.n})"]  # fmt: skip
+
+
+def _side(found: stats.Estimate, above: str, below: str) -> str:
+    if found.low is None:
+        return "too few seeds for an interval"
+    return {1: above, -1: below, 0: "undecided"}[found.side(1.0)]
 
 
 def _figures(made: dict[str, list[Row]]) -> tuple[Figure, ...]:
     """Returns the share of the floor by spread, for each kind of client."""
     figures = []
     for family in (GEPA_FAMILY, DSPY_FAMILY):
-        mine = {g: rows for g, rows in made.items() if g.partition(", ")[0] == family}
+        mine = {
+            group: rows
+            for group, rows in made.items()
+            if group.partition(", ")[0] == family and group.count(", ") == 1
+        }
         names = dict.fromkeys(name for rows in mine.values() for name in arms_of(rows))
         if mine:
             figures.append(

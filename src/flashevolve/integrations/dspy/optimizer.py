@@ -30,11 +30,12 @@ from flashevolve.integrations.dspy.roles import Roles
 from flashevolve.integrations.dspy.workflow import Bridge, DspyGEPA
 from flashevolve.integrations.gepa.arguments import UNLIMITED, Arguments, check
 from flashevolve.integrations.gepa.data import Table, table
-from flashevolve.integrations.gepa.launch import _algorithm, _objects, optimize
+from flashevolve.integrations.gepa.launch import algorithm_of, objects_of, optimize
 from flashevolve.integrations.gepa.mirror import Mirror
 from flashevolve.integrations.gepa.port import Port
 from flashevolve.integrations.gepa.stopping import Stoppers
 from flashevolve.integrations.gepa.telling import Telling
+from flashevolve.integrations.gepa.view import View
 from flashevolve.integrations.gepa.watch import watch
 from flashevolve.launch import settings_from
 from flashevolve.prepare import prepare
@@ -126,6 +127,7 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
             for split in (train, val)
             for name, example in zip(split.ids, split.fetch(list(split.ids)), strict=True)
         }
+        _check_inputs(examples)
         # Apart, since who reflects waits for an LM that answers.
         threads = DaemonThreads(self._n_requests(), "flashevolve-dspy-reflect")
         answering = DaemonThreads(ANSWERING, "flashevolve-dspy-lm")
@@ -149,10 +151,12 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         build = self._adapter(student, self.reflection_lm).build_program
         best = build(dict(result.best))
         if self.track_stats:
-            assert run.state is not None, "a run that has a result has a state"
+            view = _view(run, program)
+            state = view.state()
+            assert state is not None, "a run that has a result has a state"
             best.detailed_results = detailed(
-                run.state,
-                program,
+                state,
+                view,
                 build,
                 run_dir=run.dir,
                 seed=self.seed,
@@ -206,9 +210,9 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
     ) -> tuple[Run, Stoppers, Telling]:
         given = self._arguments(seed, program.adapter, train, val)
         check(given)
-        started: list[Run] = []
+        started: list[View] = []
         mirror = Mirror(
-            lambda: started[0].state if started else None,
+            lambda: started[0].state() if started else None,
             val,
             tuple(seed),
             frontier_type=given.frontier_type,
@@ -217,10 +221,10 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         own = self.custom_instruction_proposer
         whole = own is not None and not isinstance(own, InstructionProposer)
         bridge = Bridge(program=program, threads=threads, whole=whole)
-        objects = _objects(given, cast(Port, bridge), mirror, train, val)
+        objects = objects_of(given, cast(Port, bridge), mirror, train, val)
         settings = settings_from(
             seed=seed,
-            algorithm=_with_program(_algorithm(given)).with_objects(objects),
+            algorithm=_with_program(algorithm_of(given)).with_objects(objects),
             policy=self.policy,
             schedule=self.schedule,
             budget=given.budget,
@@ -237,7 +241,7 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
         )
         splits = Splits(train=train.examples(), val=val.examples())
         run = Run(prepare(settings, splits=splits, run=program.run, score=program.score))
-        started.append(run)
+        started.append(_view(run, program))
         logger.info("GEPA: %s metric calls at most, in %s", self.max_metric_calls, run.dir)
         return run, watch(run, mirror, given), Telling(run, mirror, objects, given)
 
@@ -285,6 +289,11 @@ def _told(run: Run, telling: Telling) -> Result:
         telling.close(error)
 
 
+def _view(run: Run, program: Program) -> View:
+    # Of gepa's port it needs the outputs, which the program keeps alike.
+    return View(run, cast(Port, program))
+
+
 def _with_program(algorithm: Any) -> DspyGEPA:
     return DspyGEPA(**{f.name: getattr(algorithm, f.name) for f in fields(algorithm)})
 
@@ -319,6 +328,26 @@ def _seed(student: Any, trainset: Any, teacher: Any) -> dict[str, str]:
             "a dspy.Predict, or another module that holds one, as an attribute"
         )
     return seed
+
+
+def _check_inputs(examples: Mapping[str, Any]) -> None:
+    """Raises `DataError` unless all examples say which of their fields the program gets."""
+    for name, example in examples.items():
+        split, _, position = name.partition("/")
+        if not hasattr(example, "inputs"):
+            raise DataError(
+                f"{split}set[{position}]: expected a dspy.Example, found "
+                f"{type(example).__name__}. Make it dspy.Example(...).with_inputs(...)"
+            )
+        try:
+            example.inputs()
+        except ValueError:  # Nobody has said which they are.
+            fields = list(example.keys())
+            raise DataError(
+                f"{split}set[{position}]: expected inputs, found none. Call "
+                f".with_inputs({fields[0] if fields else 'question'!r}), with the names of all "
+                "fields that the program gets"
+            ) from None
 
 
 def _feedback(metric: Callable[..., Any], name: str, predictor: Any) -> Callable[..., Any]:

@@ -10,7 +10,8 @@ are answered from the journal.
 import contextvars
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from random import Random
@@ -26,8 +27,11 @@ from flashevolve.engine.current import being
 from flashevolve.integrations.dspy.metered import ASKS
 from flashevolve.outcome import Outcome
 
-KEPT = 64
-"""Copies of programs that are kept for the steps at work; one that is missing is made again."""
+MAX_SAID_CHARS = 200
+"""Of an exception, in the line that tells why a step was skipped."""
+IDLE_KEPT = 4
+"""Copies of programs that are kept though nobody is in them, for a step's next example. A program
+may hold an index of gigabytes, and a copy has its own: what is copied again costs only time."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,15 @@ class Ran:
     """A `FailedPrediction` if the model's reply could not be read."""
     trace: list[Any]
     error: str | None = None
+
+
+@dataclass
+class _Copy:
+    """A copy of the program, with a candidate's instructions."""
+
+    program: Any
+    n_inside: int = 0
+    """Threads that run it."""
 
 
 class Program:
@@ -63,18 +76,18 @@ class Program:
         """(artifact hash, example) -> what the program returned in a full evaluation."""
         self._traces: dict[tuple[int, str], dict[str, Any]] = {}
         self._context = contextvars.copy_context()
-        self._copies: OrderedDict[tuple[int, str, str], Any] = OrderedDict()
+        self._copies: OrderedDict[tuple[int, str, str], _Copy] = OrderedDict()
         self._building = threading.Lock()
 
     def run(self, artifact: Any, example: Any, ctx: Any) -> Ran:
         """Runs the program with the artifact's instructions on an example."""
         attempt = ctx.attempt
         try:
-            program = self._program(attempt.ticket, attempt.stage, artifact)
-            ran: Ran = self._inside(ctx, self._ran, program, self._examples[example.id])
+            with self._program(attempt.ticket, attempt.stage, artifact) as program:
+                ran: Ran = self._inside(ctx, self._ran, program, self._examples[example.id])
             return ran
-        except Exception:
-            self._lost(ctx, example)
+        except Exception as error:
+            self._lost(ctx, example, error)
             raise
 
     def score(self, example: Any, ran: Ran, ctx: Any) -> Outcome:
@@ -84,15 +97,15 @@ class Program:
             given = (self._examples[example.id], ran.prediction, None, None, None)
             try:
                 value = self._inside(ctx, self._metric, *given)
-            except Exception:
-                self._lost(ctx, example)
+            except Exception as error:
+                self._lost(ctx, example, error)
                 raise
         score = _score(value, self.adapter.failure_score)
         attempt = ctx.attempt
         if attempt.stage == "rollout":
             self._traces[attempt.ticket, example.id] = {
                 "example": ran.example, "prediction": ran.prediction, "trace": ran.trace,
-                "score": score if value is None else value, "example_ind": 0,
+                "score": score if value is None else value, "example_ind": 0, "error": ran.error,
             }  # fmt: skip
         if self._keep_outputs and not attempt.fresh:
             self.outputs[attempt.artifact, example.id] = ran.prediction
@@ -109,6 +122,11 @@ class Program:
     def known(self, ticket: int, example_ids: Sequence[str]) -> set[str]:
         """Returns which of the examples have a trace."""
         return {e for e in example_ids if (ticket, e) in self._traces}
+
+    def trouble(self, ticket: int) -> str:
+        """Returns in one line what went wrong first in a rollout; empty if nothing did."""
+        found = (t.get("error") for (at, _), t in self._traces.items() if at == ticket)
+        return next((said for said in found if said), "")
 
     def batch(self, ticket: int, example_ids: Sequence[str]) -> EvaluationBatch:
         """Returns a rollout's traces and scores as gepa's selectors get them."""
@@ -163,10 +181,11 @@ class Program:
             self._inside(ctx, self.adapter.propose_new_texts, dict(candidate), dict(dataset), names)
         )
 
-    def _lost(self, ctx: Any, example: Any) -> None:
+    def _lost(self, ctx: Any, example: Any, error: Exception) -> None:
         """Notes that a rollout raised, so that nothing can be learnt from it."""
         if ctx.attempt.stage == "rollout":
-            self._traces[ctx.attempt.ticket, example.id] = {"trace": []}
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_SAID_CHARS]
+            self._traces[ctx.attempt.ticket, example.id] = {"trace": [], "error": said}
 
     def _inside(self, ctx: Any, function: Callable[..., Any], *arguments: Any) -> Any:
         def call() -> Any:
@@ -175,14 +194,24 @@ class Program:
 
         return self._context.copy().run(call)
 
-    def _program(self, ticket: int, stage: str, artifact: Any) -> Any:
+    @contextmanager
+    def _program(self, ticket: int, stage: str, artifact: Any) -> Iterator[Any]:
+        """Lends the copy that a step's threads share; at most one a thread is lent at a time."""
         key = (ticket, stage, artifact.hash)
         with self._building:
             if key not in self._copies:
-                self._copies[key] = self.adapter.build_program(dict(artifact))
-                while len(self._copies) > KEPT:
-                    self._copies.popitem(last=False)
-            return self._copies[key]
+                self._copies[key] = _Copy(self.adapter.build_program(dict(artifact)))
+            copied = self._copies[key]
+            copied.n_inside += 1
+        try:
+            yield copied.program
+        finally:
+            with self._building:
+                copied.n_inside -= 1
+                self._copies.move_to_end(key)
+                idle = [k for k, c in self._copies.items() if not c.n_inside]
+                for old in idle[:-IDLE_KEPT]:
+                    del self._copies[old]
 
     @staticmethod
     def _ran(program: Any, example: Any) -> Ran:

@@ -1,20 +1,23 @@
-"""Result: a run's pool as DSPy's `DspyGEPAResult`."""
+"""Result: a run's pool as DSPy's `DspyGEPAResult`, also of a run that had ended before."""
 
+from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import dspy
 from dspy.teleprompt.gepa.gepa import DspyGEPAResult
 
 from flashevolve import events as ev
 from flashevolve.engine.state import RunState
-from flashevolve.integrations.dspy.program import Program
+from flashevolve.integrations.gepa.view import View
 from flashevolve.pools.pareto import pareto
 from flashevolve.rundir import read_records
 
 
 def detailed(
     state: RunState,
-    program: Program,
+    view: View,
     build: Any,
     *,
     run_dir: Path,
@@ -23,7 +26,8 @@ def detailed(
 ) -> DspyGEPAResult:
     """Returns the confirmed candidates in order of admission, which gives them their indices.
 
-    `build` makes a program of an artifact. Validation examples are keyed by their position.
+    `build` makes a program of an artifact. Validation examples are keyed by their position. Outputs
+    from before a resume are predictions of what the log kept: what was not JSON is its text.
     """
     pool = pareto(state.pool)
     found = [c for _, c in sorted(pool.candidates.items()) if c.status == "confirmed"]
@@ -35,11 +39,12 @@ def detailed(
         best[position] = {n for n, score in enumerate(column) if score == max(column)}
     outputs = None
     if track_outputs:
+        known = [{_position(e): said for e, said in view.outputs(c).items()} for c in found]
         outputs = {
             position: [
-                (n, program.outputs[found[n].artifact.hash, f"val/{position}"])
+                (n, _prediction(known[n][position]))
                 for n in sorted(winners)
-                if (found[n].artifact.hash, f"val/{position}") in program.outputs
+                if position in known[n]
             ]
             for position, winners in best.items()
         }
@@ -50,7 +55,14 @@ def detailed(
         val_aggregate_scores=[c.mean for c in found],
         val_subscores=subscores,
         per_val_instance_best_candidates=best,
-        discovery_eval_counts=[discovered[c.ticket] for c in found],
+        # As gepa counts: without the candidate's own validation, and 0 for the seed. A child may
+        # have all its scores before the seed has: no count is below that of an earlier candidate.
+        discovery_eval_counts=list(
+            accumulate(
+                (max(0, discovered[c.ticket] - len(c.scores)) if c.parents else 0 for c in found),
+                max,
+            )
+        ),
         best_outputs_valset=outputs,
         total_metric_calls=int(state.ledger.spent["metric_calls"]),
         num_full_val_evals=len(found),
@@ -68,6 +80,11 @@ def _discoveries(run_dir: Path) -> dict[int, int]:
         elif isinstance(record.event, ev.PoolChanged) and record.event.admits:
             found[record.event.ticket] = n_calls
     return found
+
+
+def _prediction(output: Any) -> Any:
+    """Returns a program's output; the log keeps a prediction as its fields."""
+    return dspy.Prediction(**output) if isinstance(output, Mapping) else output
 
 
 def _position(example_id: str) -> int:

@@ -19,16 +19,16 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
 from flashevolve.algorithms.gepa.sources import Step
+from flashevolve.engine.context import BoundContext
 from flashevolve.engine.item import End, Item
 from flashevolve.engine.threads import DaemonThreads
-from flashevolve.engine.usercode import Ask, Attempt, SyncContext
+from flashevolve.engine.usercode import SyncContext
 from flashevolve.engine.workflow import Setup, StageContext
 from flashevolve.errors import ConfigError
 from flashevolve.integrations.dspy.program import Program
 from flashevolve.integrations.gepa.config import Adapted
 from flashevolve.integrations.gepa.errors import OURS
 from flashevolve.integrations.gepa.workflow import AdaptedStep, AdaptedWorkflow, Objects
-from flashevolve.llm.errors import Empty, Refused, Truncated
 from flashevolve.outcome import Outcome
 from flashevolve.task import Example
 
@@ -99,21 +99,23 @@ class DspyWorkflow(AdaptedWorkflow):
             lost = [e for e in step.examples if e not in known]
             for example_id in lost:
                 await self._again(item, ctx, parent, example_id)
-            components = step.components
-            if not components:
-                batch = program.batch(item.ticket, step.examples)
-                components = self._components(step, ctx, batch)
+            batch = program.batch(item.ticket, step.examples)
+            components = step.components or self._components(step, ctx, batch)
             rng = ctx.rng("reflective")
             dataset = await self._in_thread(
-                item, ctx, "rollout", "dataset",
+                ctx, "dataset",
                 lambda inner: program.reflective(
                     inner, parent, step.examples, components, rng
                 ),
             )  # fmt: skip
+            why = program.trouble(item.ticket)
         finally:
             program.forget(item.ticket)
         if not dataset:
-            return End("skipped", "no trace that a component could be improved by")
+            reason = f"no trace that a component could be improved by{why and ': '}{why}"
+            # A predictor that these examples did not reach is no cause to stop.
+            useless = not batch.trajectories or set(components) == set(parent)
+            return End("skipped", reason, useless=useless)
         self.objects.datasets[item.ticket] = dataset
         if self.objects.built is not None:
             self.objects.built(item.ticket, step.parents[0], components, dataset)
@@ -132,7 +134,7 @@ class DspyWorkflow(AdaptedWorkflow):
             chosen = {name: dataset[name] for name in groups[key]}
             propose = self._bridge.program.propose
             found: dict[str, str] = await self._in_thread(
-                item, inner, "propose", key,
+                inner, key,
                 lambda asking: propose(asking, parent, chosen, groups[key]),
             )  # fmt: skip
             return found
@@ -166,67 +168,28 @@ class DspyWorkflow(AdaptedWorkflow):
             with suppress(Exception):  # It is noted as a rollout that taught nothing.
                 program.score(example, program.run(artifact, example, inner), inner)
 
-        await self._in_thread(item, ctx, "rollout", map_key, run, sample=sample)
+        await self._in_thread(ctx, map_key, run, sample=sample)
 
     async def _in_thread(
         self,
-        item: Item[Step],
         ctx: StageContext,
-        stage: str,
         map_key: str,
         function: Callable[[SyncContext], Any],
         *,
         sample: tuple[object, ...] | None = None,
     ) -> Any:
         """Calls a function of the user's in a thread; its calls are the item's."""
-        # The engine's own context; `StageContext` promises no calls with parameters.
-        bound: Any = ctx
-        sample = sample or (item.ticket, stage, map_key)
-        guarded = _Guarded(bound._ask(map_key, sample))
-        visit = bound._visit
-        attempt = Attempt(
-            ticket=item.ticket, stage=stage, visit=visit.visit, artifact="", split="train",
-            example="", replica=item.ticket, fresh=True,
-        )  # fmt: skip
         loop = asyncio.get_running_loop()
-        asking = SyncContext(guarded, attempt, loop)
         # A loop in virtual time has threads of its own.
         threads = None if hasattr(loop, "call_from_thread") else self._bridge.threads
-        try:
-            result = await loop.run_in_executor(threads, partial(_contained, function, asking))
-        except (Exception, asyncio.CancelledError):
-            guarded.raise_if_interrupted()
-            raise
-        finally:
-            asking.close()
-        guarded.raise_if_interrupted()
-        return result
-
-
-class _Guarded:
-    """Remembers what a user's code must not swallow: an exhausted budget, a dead endpoint."""
-
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
-        self._interrupted: BaseException | None = None
-
-    async def __call__(self, role: str, messages: Any, **parameters: Any) -> Any:
-        try:
-            return await self._ask(role, messages, **parameters)
-        except (Refused, Truncated, Empty):
-            raise
-        except Exception as error:
-            self._interrupted = error
-            raise
-
-    def raise_if_interrupted(self) -> None:
-        if self._interrupted is not None:
-            raise self._interrupted
+        async with cast(BoundContext, ctx).lent(map_key, sample) as lent:
+            return await loop.run_in_executor(threads, partial(_contained, function, lent))
 
 
 def _contained(function: Callable[[SyncContext], Any], asking: SyncContext) -> Any:
     try:
-        return function(asking)
+        with asking.at_work():
+            return function(asking)
     except (StopIteration, SystemExit) as error:
         # A future refuses the one, and the other would end the loop.
         raise RuntimeError(f"{type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""gepa: `optimize` with the arguments of gepa 0.1.4, on this engine. Needs `flashevolve[gepa]`."""
+"""gepa: `optimize` with the arguments of gepa 0.1.4, on this engine. Needs the extra `gepa`."""
 
 from typing import TYPE_CHECKING, Any
 

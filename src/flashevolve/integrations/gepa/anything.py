@@ -12,7 +12,7 @@ with a refiner counts as one metric call; the configuration that was handed over
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gepa import optimize_anything as theirs
 from gepa.adapters.optimize_anything_adapter.optimize_anything_adapter import (
@@ -38,8 +38,9 @@ from gepa.optimize_anything import (
 
 from flashevolve import rundir
 from flashevolve.config import Budget, Model
+from flashevolve.engine.current import current
+from flashevolve.engine.usercode import SyncContext
 from flashevolve.errors import ConfigError
-from flashevolve.integrations.gepa.current import current
 from flashevolve.integrations.gepa.launch import run
 from flashevolve.integrations.gepa.models import model_of
 from flashevolve.llm.dicts import as_messages
@@ -295,7 +296,8 @@ def _refiner(config: GEPAConfig) -> tuple[RefinerConfig | None, dict[str, Model]
 
 def _refine(prompt: Any) -> str:
     """Asks our model on behalf of the evaluation that this thread works for."""
-    return str(current().chat(ROLE, as_messages(prompt)).text)
+    asking = cast(SyncContext, current())
+    return str(asking.chat(ROLE, as_messages(prompt)).text)
 
 
 def _refiner_prompt(objective: str | None, background: str | None) -> str:

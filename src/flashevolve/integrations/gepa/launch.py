@@ -160,7 +160,7 @@ def _run(given: Arguments) -> Finished:
         raises=given.raise_on_exception,
         traces=not isinstance(given.acceptance_criterion, str),
     )
-    objects = _objects(given, port, mirror, train, val)
+    objects = objects_of(given, port, mirror, train, val)
     settings = _settings(given, objects, n_calls)
     prepared = prepare(settings, splits=splits, run=port.run, score=no_score)
     found = Run(prepared)
@@ -266,7 +266,9 @@ def _adapter(given: Arguments) -> Any:
     return DefaultAdapter(model=given.task_lm, evaluator=given.evaluator)
 
 
-def _objects(given: Arguments, port: Port, mirror: Mirror, train: Any, val: Any) -> Objects:
+def objects_of(given: Arguments, port: Port, mirror: Mirror, train: Any, val: Any) -> Objects:
+    """Returns what a workflow needs of the user's objects."""
+
     def own(value: Any) -> Any:
         return None if isinstance(value, str) else value
 
@@ -302,7 +304,7 @@ def _settings(given: Arguments, objects: Objects, n_calls: int) -> Any:
         limits["in_flight"] = _in_flight(given, n_calls)
     return settings_from(
         seed=given.seed_candidate,
-        algorithm=_algorithm(given).with_objects(objects),
+        algorithm=algorithm_of(given).with_objects(objects),
         policy=policy,
         schedule=given.schedule,
         budget=given.full_budget(),
@@ -361,7 +363,8 @@ def _models(given: Arguments, n_calls: int) -> dict[str, Any]:
     return models if given.models is None else {**models, "default": given.models}
 
 
-def _algorithm(given: Arguments) -> Adapted:
+def algorithm_of(given: Arguments) -> Adapted:
+    """Returns the algorithm that the arguments ask for, without the user's objects."""
     proposer: Proposer = "model"
     if given.writes_texts is not None:
         proposer = "adapter"

@@ -53,6 +53,10 @@ class Mirror:
         if run is None:
             return self.state
         pool = pareto(run.pool)
+        first = pool.candidates.get(0)
+        if first is None or first.status != "confirmed":
+            # A child may have its scores before the seed has; gepa's state begins with the seed.
+            return self.state
         if len(self._index) < pool.n_sweeps:
             for candidate in _in_order(pool):
                 if candidate.id not in self._index:
@@ -113,8 +117,10 @@ class Mirror:
             for val_id in outputs:
                 self.state.best_outputs_valset.setdefault(val_id, [])
         parents = list(dict.fromkeys(self.index_of(p, pool) for p in candidate.parents))
+        # gepa counts what was made before a program's validation; the seed's count is 0.
+        before = max(0, spent - len(scores))
         self._index[candidate.id] = self.state.update_state_with_new_program(
-            parents, self.texts(artifact), evaluation, None, spent
+            parents, self.texts(artifact), evaluation, None, before
         )
 
     def _count(self, run: RunState, pool: ParetoPool) -> None:

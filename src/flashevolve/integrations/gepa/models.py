@@ -13,7 +13,8 @@ from flashevolve.config import Model
 from flashevolve.errors import ConfigError, nearest
 from flashevolve.integrations.gepa.threads import Threads
 from flashevolve.llm.errors import Empty, Fatal, LLMError, RateLimited, Transient
-from flashevolve.llm.messages import ImagePart, Message, Reply, Request
+from flashevolve.llm.messages import Message, Reply, Request
+from flashevolve.llm.wire import message_to_wire
 
 RENAMED = {
     "temperature": "temperature",
@@ -133,21 +134,11 @@ class CallableModel:
 
 
 def _prompt(messages: tuple[Message, ...]) -> Any:
-    """Returns text alone as one text, which is all that gepa passes, images as OpenAI's messages.
+    """Returns text alone as one text, which is all that gepa passes, the rest as OpenAI's messages.
 
     Most functions of users know nothing else, and a repair, too, must be able to ask them.
     """
-    if all(isinstance(m.content, str) for m in messages):
-        return "\n\n".join(str(m.content) for m in messages)
-    return [{"role": m.role, "content": _content(m)} for m in messages]
-
-
-def _content(message: Message) -> Any:
-    if isinstance(message.content, str):
-        return message.content
-    return [
-        {"type": "image_url", "image_url": {"url": part.url}}
-        if isinstance(part, ImagePart)
-        else {"type": "text", "text": getattr(part, "text", "")}
-        for part in message.content
-    ]
+    turns = [message_to_wire(message) for message in messages]
+    if all(turn.keys() == {"role", "content"} and type(turn["content"]) is str for turn in turns):
+        return "\n\n".join(turn["content"] for turn in turns)
+    return turns

@@ -17,7 +17,6 @@ from flashevolve.artifact import Artifact
 from flashevolve.engine.usercode import AsyncContext, SyncContext
 from flashevolve.errors import ConfigError, TaskError
 from flashevolve.integrations.gepa.batches import Texts, checked, checked_all, joined
-from flashevolve.integrations.gepa.current import entered
 from flashevolve.integrations.gepa.data import Table
 from flashevolve.integrations.gepa.errors import failure
 from flashevolve.integrations.gepa.keeping import taken
@@ -161,12 +160,25 @@ class Port:
         batches = {id(by_example[e][1]): by_example[e][1] for e in ids}
         return joined(list(batches.values()))
 
-    async def again(self, artifact: Artifact, split: Split, ids: Sequence[str], ctx: Any) -> Any:
-        """Evaluates a minibatch whose traces are lost, uncharged: its scores are recorded."""
+    async def again(
+        self,
+        artifact: Artifact,
+        split: Split,
+        ids: Sequence[str],
+        ctx: Any,
+        lent: SyncContext | None = None,
+    ) -> Any:
+        """Evaluates a minibatch whose traces are lost, uncharged: its scores are recorded.
+
+        `lent` is the way to our models for an adapter that is called in a thread.
+        """
         candidate, instances = self._texts(artifact), self._tables[split].fetch(ids)
         if self._single is not None:
             return joined([await self._single(i, candidate, ctx) for i in instances])
-        batch = await self.call(self.adapter.evaluate, instances, candidate, True)
+        evaluate = self.adapter.evaluate
+        if lent is not None:
+            evaluate = at_work(lent, evaluate)
+        batch = await self.call(evaluate, instances, candidate, True)
         return checked(batch, len(ids), "evaluate", traces=True)
 
     # -- other methods ------------------------------------------------------------
@@ -288,7 +300,7 @@ class Port:
     async def _evaluate(self, units: list[_Unit]) -> None:
         leader = units[0].asks[0].context
         loop = asyncio.get_running_loop()
-        sync = SyncContext(leader.chat, leader.attempt, loop)
+        sync = SyncContext(leader.chat, leader.attempt, loop, leader.door)
         leading = units[0].asks[0].future
         leading.add_done_callback(lambda _: sync.close())
         try:
@@ -309,7 +321,7 @@ class Port:
 
     def _evaluated(self, units: list[_Unit], sync: SyncContext) -> list[Any]:
         """In a thread: one call of the adapter."""
-        with entered(sync):
+        with sync.at_work():
             items = [
                 (
                     dict(unit.candidate),
@@ -351,6 +363,16 @@ class Port:
             if unit.asks:
                 self._units[("again", id(unit))] = unit
         self._wake()
+
+
+def at_work(context: SyncContext, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the function as it is called in a thread: `context` is the current one there."""
+
+    def call(*arguments: Any) -> Any:
+        with context.at_work():
+            return function(*arguments)
+
+    return call
 
 
 def check_adapter(adapter: Any) -> None:

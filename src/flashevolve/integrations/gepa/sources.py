@@ -26,6 +26,21 @@ class AdaptedSource(MutateSource):
 
     objects: "Objects"
 
+    def can_start(self, pool: ParetoPool) -> bool:
+        """Says whether there is a candidate to mutate.
+
+        Objects of the user's that look at a `GEPAState` wait for the seed's scores, with which that
+        begins.
+        """
+        objects = self.objects
+        looking = (
+            objects.selector, objects.sampler, objects.components, objects.acceptance,
+            objects.validation, objects.built, objects.traced, objects.proposed,
+        )  # fmt: skip
+        if any(one is not None for one in looking) and pool.awaited is not None:
+            return False
+        return super().can_start(pool)
+
     def parent(self, pool: ParetoPool, rng: Random) -> int:
         """Returns the candidate to mutate."""
         selector = self.objects.selector

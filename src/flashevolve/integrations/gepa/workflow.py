@@ -11,12 +11,14 @@ import inspect
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from flashevolve.algorithms.gepa.sources import MutateSource, Step
 from flashevolve.algorithms.gepa.workflow import GEPAWorkflow
 from flashevolve.artifact import Artifact
+from flashevolve.engine.context import BoundContext
 from flashevolve.engine.item import End, Item
+from flashevolve.engine.usercode import SyncContext
 from flashevolve.engine.workflow import Setup, StageContext
 from flashevolve.errors import TaskError
 from flashevolve.integrations.gepa.batches import Texts, checked_dataset, checked_texts
@@ -24,7 +26,7 @@ from flashevolve.integrations.gepa.config import Adapted
 from flashevolve.integrations.gepa.data import Table
 from flashevolve.integrations.gepa.errors import OURS
 from flashevolve.integrations.gepa.mirror import Mirror
-from flashevolve.integrations.gepa.port import Port
+from flashevolve.integrations.gepa.port import Port, at_work
 from flashevolve.integrations.gepa.reflection import Template, ask, from_json, question, to_json
 from flashevolve.integrations.gepa.sources import AdaptedSource
 from flashevolve.llm.errors import Empty, Refused, Truncated
@@ -123,20 +125,21 @@ class AdaptedWorkflow(GEPAWorkflow):
         if self.config.skip_perfect and min(scores.values()) >= self.setup.perfect_score:
             return End("skipped", f"the parent is perfect on all {len(scores)} examples")
         if batch is None:
-            batch = await objects.port.again(parent, "train", ids, _Asks(ctx))
+            async with cast(BoundContext, ctx).lent("again") as lent:
+                batch = await objects.port.again(parent, "train", ids, _Asks(ctx), lent)
         if not batch.trajectories:
             return End("skipped", "the adapter returned no trajectories", useless=True)
         components = step.components or self._components(step, ctx, batch)
         try:
-            dataset = checked_dataset(
-                await objects.port.call(
-                    objects.port.adapter.make_reflective_dataset,
+            async with cast(BoundContext, ctx).lent("dataset") as lent:
+                found = await objects.port.call(
+                    at_work(lent, objects.port.adapter.make_reflective_dataset),
                     objects.mirror.texts(parent),
                     batch,
                     list(components),
                     alone=True,
                 )
-            )
+            dataset = checked_dataset(found)
         except OURS:
             raise
         except Exception as error:
@@ -174,7 +177,8 @@ class AdaptedWorkflow(GEPAWorkflow):
         dataset = objects.datasets.pop(item.ticket, None) or from_json(step.dataset)
         try:
             if objects.proposer is not None or objects.reflector is not None:
-                texts = await self._written(item, parent, dataset)
+                async with cast(BoundContext, ctx).lent("written") as lent:
+                    texts = await self._written(item, parent, dataset, lent)
             else:
                 texts = await self._asked(step, parent, dataset, ctx)
         except (ReplyError, Refused, Truncated, Empty) as error:
@@ -210,18 +214,23 @@ class AdaptedWorkflow(GEPAWorkflow):
         return await ctx.map(one, names) if names else {}
 
     async def _written(
-        self, item: Item[Step], parent: Artifact, dataset: Mapping[str, Sequence[Any]]
+        self,
+        item: Item[Step],
+        parent: Artifact,
+        dataset: Mapping[str, Sequence[Any]],
+        lent: SyncContext,
     ) -> Texts:
         """Lets the adapter, the user's function or gepa's `ReflectionLM` write."""
         objects, names = self.objects, list(item.payload.components)
         texts = objects.mirror.texts(parent)
         if objects.reflector is not None:
             # It may carry what it was told before: one after the other.
-            found = await objects.port.call(self._reflected, texts, dataset, names, alone=True)
+            reflect = at_work(lent, self._reflected)
+            found = await objects.port.call(reflect, texts, dataset, names, alone=True)
         else:
             assert objects.proposer is not None
             metadata = {"proposal_id": item.ticket, "parent_ids": list(item.payload.parents)}
-            write = _with_metadata(objects.proposer, metadata)
+            write = at_work(lent, _with_metadata(objects.proposer, metadata))
             found = await objects.port.call(write, texts, dataset, names)
         return checked_texts(found, texts, objects.proposer_name)
 

@@ -5,6 +5,7 @@ of `Request`; whatever else a body holds travels in `extra_body`, as it came. A 
 shorter answers than its role is allowed, never for longer ones.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -202,7 +203,7 @@ def _schema(wanted: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _number(body: Mapping[str, Any], name: str) -> float:
     value = body[name]
-    # JSON knows no NaN; Python's reader does.
-    if type(value) not in (int, float) or not abs(value) < float("inf"):
+    # JSON's numbers know no bounds, so that one may be no float.
+    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
         raise wrong(body, name, "a number")
     return float(value)

@@ -6,6 +6,7 @@ under way is cancelled, and settled before the door is closed.
 """
 
 import asyncio
+import os
 import secrets
 import threading
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from flashevolve.errors import ConfigError
 from flashevolve.llm.embeddings import Embeddings, Inputs
+from flashevolve.llm.gateway.environment import child_environment
 from flashevolve.llm.messages import Message, Reply
 
 if TYPE_CHECKING:
@@ -59,6 +61,10 @@ class Door:
         self._closed = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._port: Port | None = None
+        self.is_async = False
+        """Whether the door is for an `async def`, which must not stop the loop."""
+        self.broken: ConfigError | None = None
+        """What the run must not go on with, also if the user function swallowed it."""
 
     def sit(self) -> None:
         """Called in the thread in which user code is about to run."""
@@ -73,12 +79,24 @@ class Door:
     def base_url(self) -> str:
         """Where the gateway listens; opens it if nobody has. Raises `ConfigError` if it cannot."""
         if self._gateway.is_virtual and self._port is None:
-            raise ConfigError(
+            self.broken = ConfigError(
                 "ctx.base_url: expected a function that is no `async def` or models in real time, "
                 "found an async one in virtual time, in which its client cannot wait. Use "
                 "ctx.chat, a plain def, or `flashevolve sim serve` and its address as base_url"
             )
-        return self._gateway.address()
+            raise self.broken
+        try:
+            return self._gateway.address()
+        except ConfigError as error:
+            self.broken = error
+            raise
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment for a child process that is to ask here, without our keys."""
+        kept = child_environment(os.environ, self._gateway.key_envs)
+        named = {"OPENAI_BASE_URL": self.base_url, "OPENAI_API_BASE": self.base_url}
+        return {**kept, **named, "OPENAI_API_KEY": self.token}
 
     @property
     def token(self) -> str:
@@ -90,17 +108,17 @@ class Door:
                     self._gateway.doors[self._token] = self
             return self._token
 
-    async def through(self, work: Coroutine[Any, Any, T]) -> T:
+    async def through(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Runs what a client asked for; cancels it if the client leaves.
 
+        In virtual time an answer takes no real time: what has begun there is not cancelled.
         Raises `Ended` if the call that the door belongs to is over, or ends meanwhile.
         """
         if self._closed:
-            work.close()
             raise Ended
         if self._port is not None:
             return cast(T, await self._gateway.ported(self._port, work))
-        task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(work())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:

@@ -1,7 +1,8 @@
 """Gateway: the one address of a run to which user code may send requests of its own.
 
-Nothing listens before the first one asks for the address. It is bound at that moment, in whatever
-thread that is; the server starts on the run's loop, and who connects before waits in the backlog.
+Nothing listens before the first one asks for the address, unless a port was chosen, which is taken
+when the run begins. It is bound at that moment, in whatever thread that is; the server starts on
+the run's loop, and who connects before waits in the backlog.
 It listens on this machine alone, and answers those alone who hold the token of an open door.
 
 In virtual time the run's loop cannot serve: the server has a thread and a loop of its own.
@@ -9,9 +10,10 @@ In virtual time the run's loop cannot serve: the server has a thread and a loop 
 
 import asyncio
 import errno
+import os
 import socket
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +21,13 @@ from flashevolve.engine.threads import DaemonThreads
 from flashevolve.errors import ConfigError
 from flashevolve.llm.gateway.bodies import Known
 from flashevolve.llm.gateway.door import Asking, Door, Ended, Port
+from flashevolve.llm.gateway.environment import exempt_loopback
+from flashevolve.llm.gateway.watch import Watch
 
 if TYPE_CHECKING:
     from flashevolve.llm.gateway.server import Server
+
+Work = Callable[[], Coroutine[Any, Any, Any]]
 
 HOST = "127.0.0.1"
 BACKLOG = 2048
@@ -36,9 +42,11 @@ MANY = 100_000
 class Gateway:
     """A run's gateway; belongs to the running loop. Close it after use."""
 
-    def __init__(self, known: Known, port: int = 0) -> None:
-        """`port` 0 = any that is free."""
+    def __init__(self, known: Known, port: int = 0, key_envs: Iterable[str] = ()) -> None:
+        """`port` 0 = any that is free; `key_envs` are the variables that hold the models' keys."""
         self.known = known
+        self.key_envs = frozenset(key_envs)
+        self._listener: socket.socket | None = None
         self.doors: dict[str, Door] = {}
         """Token -> the open door that it is for."""
         self._port = port
@@ -47,11 +55,20 @@ class Gateway:
         self._lock = threading.Lock()
         self._address: str | None = None
         self._server: Server | None = None
+        self._watch: Watch | None = None
         self._thread: threading.Thread | None = None
         self._thread_loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event
         # One that waits for a thread to be free would keep virtual time from ever going on.
         self._threads = DaemonThreads(MANY, "flashevolve-gateway-port")
+
+    def reserve(self) -> None:
+        """Takes a port that was chosen, so that a run does not begin without it.
+
+        Raises `ConfigError` if it cannot. Who connects waits until user code asks for the address.
+        """
+        if self._port:
+            self._listener = _listener(self._port)
 
     def door(self, ask: Asking) -> Door:
         """Returns a new way in, closed to others until its token is asked for."""
@@ -72,10 +89,11 @@ class Gateway:
         port_of_thread: Callable[[], Port] | None = getattr(self._loop, "port_of_thread", None)
         return None if port_of_thread is None else port_of_thread()
 
-    async def ported(self, port: Port, work: Coroutine[Any, Any, Any]) -> Any:
+    async def ported(self, port: Port, work: Work) -> Any:
         """Has work done on the loop in virtual time, in the name of the thread that waits there.
 
-        Raises `Ended` if what that thread works for is cancelled meanwhile.
+        Cancelled before it is that thread's turn, the work never begins; later it goes on.
+        Raises `Ended` if what that thread works for is over or cancelled meanwhile.
         """
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, partial(_ported, port, work)
@@ -84,8 +102,12 @@ class Gateway:
     async def close(self) -> None:
         """Stops to listen; harmless if it never did."""
         if self._server is None:
+            if self._listener is not None:
+                self._listener.close()
             return
         if self._thread is None:
+            assert self._watch is not None
+            self._watch.stop()
             await self._server.stop()
             return
         assert self._thread_loop is not None
@@ -96,7 +118,8 @@ class Gateway:
     def _open(self) -> str:
         from flashevolve.llm.gateway.server import Server
 
-        listener = _listener(self._port)
+        listener = self._listener or _listener(self._port)
+        exempt_loopback(os.environ)
         server = self._server = Server(self.doors, self.known, listener)
         if self.is_virtual:
             started = threading.Event()
@@ -106,6 +129,7 @@ class Gateway:
             started.wait()
         else:
             self._loop.call_soon_threadsafe(server.start)
+            self._watch = Watch(self._loop, listener, self.doors, server.adopt)
         return f"http://{HOST}:{listener.getsockname()[1]}/v1"
 
     async def _serve(self, server: "Server", started: threading.Event) -> None:
@@ -117,9 +141,9 @@ class Gateway:
         await server.stop()
 
 
-def _ported(port: Port, work: Coroutine[Any, Any, Any]) -> Any:
+def _ported(port: Port, work: Work) -> Any:
     try:
-        return port(work)
+        return port(work())
     except asyncio.CancelledError:
         raise Ended from None
 

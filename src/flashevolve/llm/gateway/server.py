@@ -6,7 +6,8 @@ Invariants:
   goes through that door.
 - The status is sent when the answer is known, or its first chunk is: an error before has its own.
 - A chunk is sent on when it arrives; those that wait for a slow client are sent together.
-- A client that leaves cancels what it asked for, which is settled.
+- A client that leaves cancels what it asked for, which is settled; in virtual time only what has
+  not begun, since an answer takes no real time there.
 - We have tried again what can be tried again: clients are told not to.
 """
 
@@ -62,15 +63,32 @@ class Server:
         self._listener = listener
         self._runner: web.AppRunner | None = None
         self._starting: asyncio.Task[None] | None = None
+        self._adopting: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Begins to answer; called on the loop."""
         self._starting = asyncio.ensure_future(self._start())
 
+    def adopt(self, connection: socket.socket) -> None:
+        """Serves a connection that was taken in another thread; called on the loop."""
+        task = asyncio.ensure_future(self._adopt(connection))
+        self._adopting.add(task)
+        task.add_done_callback(self._adopting.discard)
+
+    async def _adopt(self, connection: socket.socket) -> None:
+        if self._starting is not None:
+            await self._starting
+        assert self._runner is not None
+        assert self._runner.server is not None
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(self._runner.server, connection)
+
     async def stop(self) -> None:
         """Closes the socket and all connections."""
         if self._starting is not None:
             await self._starting
+        if self._adopting:
+            await asyncio.wait(self._adopting)
         if self._runner is not None:
             await self._runner.cleanup()
         self._listener.close()
@@ -138,13 +156,14 @@ class Server:
         )
         if asked.stream:
             return await _Stream(request, door, asked, head).response()
-        replies = await door.through(_replies(door, asked))
+        replies = await door.through(partial(_replies, door, asked))
         return web.json_response(completion(head, replies))
 
     async def _embed(self, request: web.Request) -> web.StreamResponse:
         door = self._door(request)
         asked = read_embed(await request.read(), self._known)
-        found = await door.through(door.ask.embed(asked.role, asked.inputs, **asked.options))
+        embed = partial(door.ask.embed, asked.role, asked.inputs, options=asked.options)
+        found = await door.through(embed)
         return web.json_response(vectors(asked.model, found, asked.as_base64))
 
 
@@ -160,14 +179,15 @@ class _Stream:
 
     async def response(self) -> web.StreamResponse:
         relay = self._relay if self._door.relays else None
-        task = asyncio.ensure_future(self._door.through(_replies(self._door, self._asked, relay)))
+        replies = partial(_replies, self._door, self._asked, relay)
+        task = asyncio.ensure_future(self._door.through(replies))
         task.add_done_callback(lambda _: self._chunks.put_nowait(None))
         try:
             chunk = await self._chunks.get()
             if chunk is None:
-                replies = await task  # Raises what went wrong while a status can still tell it.
+                told = await task  # Raises what went wrong while a status can still tell it.
                 response = await self._begun()
-                await response.write(self._rest(replies))
+                await response.write(self._rest(told))
             else:
                 response = await self._begun()
                 await self._pass_on(response, chunk)

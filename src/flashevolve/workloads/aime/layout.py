@@ -2,7 +2,8 @@
 
     {"id": 0, "problem": "...", "solution": "...", "answer": "116", "url": "..."}
 
-Names of columns are read in any case, since the files differ in it (`ID`, `Problem`, `Answer`).
+Names of columns are read in any case, since the files differ in it (`ID`, `Problem`, `Answer`), and
+`question` is read where there is no `problem`.
 The answer is a whole number from 0 to 999, as a number or as a text such as "042"; `solution` may
 be absent. Other columns are ignored.
 """
@@ -15,12 +16,14 @@ from flashevolve.task import place_of
 from flashevolve.workloads.aime.reading import integer
 
 ID, PROBLEM, SOLUTION, ANSWER = "id", "problem", "solution", "answer"
+QUESTION = "question"
+"""What other files call the problem."""
 LARGEST = 999
 
 
 def problem(example: Mapping[str, Any]) -> str:
     """Returns the problem. Raises `DataError`, as the others do."""
-    return _text(example, PROBLEM)
+    return _text(example, PROBLEM, QUESTION)
 
 
 def answer(example: Mapping[str, Any]) -> int:
@@ -51,18 +54,19 @@ def column(example: Mapping[str, Any], name: str) -> str | None:
     return next((str(key) for key in example if str(key).casefold() == name), None)
 
 
-def _column(example: Mapping[str, Any], name: str) -> Any:
-    own = column(example, name)
+def _column(example: Mapping[str, Any], name: str, *others: str) -> Any:
+    spelt = (column(example, one) for one in (name, *others))
+    own = next((one for one in spelt if one is not None), None)
     if own is None:
         raise DataError(
-            f"{_place(example)}: expected a column {name}, in any case, found "
-            f"{', '.join(map(str, example)) or 'none'}.{nearest(name, map(str, example))}"
+            f"{_place(example)}: expected a column {' or '.join((name, *others))}, in any case, "
+            f"found {', '.join(map(str, example)) or 'none'}.{nearest(name, map(str, example))}"
         )
     return example[own]
 
 
-def _text(example: Mapping[str, Any], name: str) -> str:
-    value = _column(example, name)
+def _text(example: Mapping[str, Any], name: str, *others: str) -> str:
+    value = _column(example, name, *others)
     if not isinstance(value, str) or not value.strip():
         raise DataError(
             f"{_place(example)}: expected {name} to be a text that is not empty, found "

@@ -96,7 +96,7 @@ class _Split:
         rng = self._rng
         compares = rng.random() < COMPARISON_SHARE
         if compares:
-            asked = rng.choice(COMPARISONS)(self._made.chain(), self._made.chain())
+            asked = self._compared(rng.choice(COMPARISONS))
         else:
             asked = rng.choice(BRIDGES)(self._made.chain())
         question, answer, facts = asked
@@ -114,6 +114,13 @@ class _Split:
             "supporting_facts": [[page.title, place] for page, place in facts],
             "context": [page.paragraph() for page in context],
         }
+
+    def _compared(self, compare: Callable[[Chain, Chain], Asked | None]) -> Asked:
+        """Returns a comparison that has an answer."""
+        one = self._made.chain()
+        while (asked := compare(one, self._made.chain())) is None:
+            pass
+        return asked
 
 
 def _maker(c: Chain) -> str:
@@ -164,14 +171,18 @@ BRIDGES: Sequence[Callable[[Chain], Asked]] = (
 )
 
 
-def _longer(a: Chain, b: Chain) -> Asked:
-    longer = a.river if a.length_km >= b.length_km else b.river
+def _longer(a: Chain, b: Chain) -> Asked | None:
+    if a.length_km == b.length_km:
+        return None
+    longer = a.river if a.length_km > b.length_km else b.river
     asked = f"Which river is longer, the {a.river} or the {b.river}?"
     return asked, longer, [(a.pages[3], 0), (b.pages[3], 0)]
 
 
-def _first_born(a: Chain, b: Chain) -> Asked:
-    first = a.person if a.year <= b.year else b.person
+def _first_born(a: Chain, b: Chain) -> Asked | None:
+    if a.year == b.year:
+        return None
+    first = a.person if a.year < b.year else b.person
     asked = f"Who was born first, {a.person} or {b.person}?"
     return asked, first, [(a.pages[1], 0), (b.pages[1], 0)]
 
@@ -182,4 +193,9 @@ def _same_instrument(a: Chain, b: Chain) -> Asked:
     return asked, answer, [(a.pages[1], 2), (b.pages[1], 2)]
 
 
-COMPARISONS: Sequence[Callable[[Chain, Chain], Asked]] = (_longer, _first_born, _same_instrument)
+COMPARISONS: Sequence[Callable[[Chain, Chain], Asked | None]] = (
+    _longer,
+    _first_born,
+    _same_instrument,
+)
+"""None = the two are equal, so that the question has no answer."""

@@ -14,9 +14,10 @@ from typing import Any
 
 from flashevolve.outcome import as_text
 from flashevolve.workloads.hotpotqa.layout import answer, question, supporting
+from flashevolve.workloads.replies import marked, without_thinking
 from flashevolve.workloads.retrieval.hops import search_feedback, shown
 
-_MARKED = re.compile(r"^\W*answer\W*:\W*(?P<said>.*\w.*)$", re.IGNORECASE | re.MULTILINE)
+_MARK = re.compile(r"^[^\w\n]*answer[^\w\n:]*:", re.IGNORECASE | re.MULTILINE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 WHOLE = frozenset({"yes", "no", "noanswer"})
@@ -29,11 +30,13 @@ def normalized(text: str) -> str:
 
 
 def said(output: Any) -> str:
-    """Returns the answer in an output: what follows the last "Answer:", else all of the text."""
+    """Returns the answer in an output: what follows the last "Answer:", else all of the text.
+
+    Thinking text is not part of it.
+    """
     text = output.get("answer") if isinstance(output, Mapping) else output
-    text = as_text(text)
-    marked = [match["said"] for match in _MARKED.finditer(text)]
-    return (marked[-1] if marked else text).strip()
+    text = without_thinking(as_text(text))
+    return next(marked(text, _MARK), text).strip()
 
 
 def f1(given: str, wanted: str) -> float:

@@ -10,22 +10,36 @@ from typing import Any, Literal
 
 from flashevolve.outcome import as_text
 from flashevolve.workloads.hover.layout import LABELS, claim, label, supporting
+from flashevolve.workloads.replies import marked, without_thinking
 from flashevolve.workloads.retrieval.hops import found_of, search_feedback, shown
 
-_MARKED = re.compile(r"^\W*(?:label|verdict|answer)\W*:(?P<said>.*\w.*)$", re.I | re.MULTILINE)
+_MARK = re.compile(
+    r"^[^\w\n]*(?:label|verdict|answer)[^\w\n:]*:|\b(?:label|verdict|answer)\s+is\b:?",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Neither "SUPPORTED or NOT_SUPPORTED" is a label, nor "supportedness".
+_LABEL = re.compile(r"(?P<no>NOT_?)?SUPPORTED(?![A-Z0-9])(?!_(?:OR_)?(?:NOT_?)?SUPPORTED)")
 
 
 def said_label(output: Any) -> str | None:
     """Returns the label in an output, None if it is neither of `LABELS`.
 
-    It is all of the text, or what follows the last "Label:". Case, spaces or hyphens for the
-    underscore, and marks around it don't matter.
+    It is all of the text, or begins what follows the last "Label:" or "label is" that a label
+    follows. Case, spaces or hyphens for the underscore, and marks around it don't matter; thinking
+    text is not part of it.
     """
     text = output.get("label") if isinstance(output, Mapping) else output
-    text = as_text(text)
-    marked = [match["said"] for match in _MARKED.finditer(text)]
-    words = re.sub(r"[\W_]+", "_", marked[-1] if marked else text).strip("_").upper()
-    return words if words in LABELS else None
+    text = without_thinking(as_text(text))
+    for said in marked(text, _MARK):
+        found = _LABEL.match(_words(said))
+        if found is not None:
+            return LABELS[found["no"] is None]
+    whole = _LABEL.fullmatch(_words(text))
+    return LABELS[whole["no"] is None] if whole is not None else None
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[\W_]+", "_", text).strip("_").upper()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from flashevolve.llm.messages import Reply, system, user
+from flashevolve.workloads.replies import without_thinking
 from flashevolve.workloads.retrieval.index import Index
 from flashevolve.workloads.retrieval.passages import Passage, key_of
 
@@ -118,9 +119,9 @@ class Walker:
 
 
 async def ask(instruction: str, told: str, ctx: Asking) -> str:
-    """Returns what the task's model answers, without the spaces around it."""
+    """Returns what the task's model answers, without thinking text and the spaces around it."""
     reply = await ctx.chat("task", [system(instruction), user(told)])
-    return reply.text.strip()
+    return without_thinking(reply.text).strip()
 
 
 def shown(query: str) -> str:

@@ -6,6 +6,8 @@ are left out. An index is built once for each set of passages.
 """
 
 import asyncio
+import logging
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -71,11 +73,15 @@ def index_of(passages: tuple[Passage, ...]) -> Index:
 
 
 def _package() -> Any:
+    is_first = "bm25s" not in sys.modules
     try:
         import bm25s
     except ImportError:
         raise ConfigError(
             "task.workload: expected the package bm25s for retrieval, found none. "
-            "pip install 'flashevolve[retrieval]'"
+            "In the clone: pip install '.[retrieval]'"
         ) from None
+    if is_first:
+        # It sets its logger to DEBUG, so that each index would be told of on the screen.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
     return bm25s
