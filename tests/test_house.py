@@ -12,6 +12,7 @@ from tests.source import TESTS, Module, modules
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 80
 OF_WHOLE_RUNS = {
+    "test_awaited_seed",
     "test_determinism",
     "test_disk",
     "test_examples",

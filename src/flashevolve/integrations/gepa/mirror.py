@@ -69,6 +69,9 @@ class Mirror:
         """Returns gepa's index of a candidate; of an unconfirmed one, that of its ancestor."""
         if candidate not in self._index:
             self.sync()  # As after a resume, where no event has told of it yet.
+        return self._nearest(candidate, pool)
+
+    def _nearest(self, candidate: int, pool: ParetoPool) -> int:
         while candidate not in self._index:
             candidate = pool.candidates[candidate].parents[0]
         return self._index[candidate]
@@ -116,7 +119,7 @@ class Mirror:
             # gepa appends to the entry of an example, which is missing after a resume.
             for val_id in outputs:
                 self.state.best_outputs_valset.setdefault(val_id, [])
-        parents = list(dict.fromkeys(self.index_of(p, pool) for p in candidate.parents))
+        parents = list(dict.fromkeys(self._nearest(p, pool) for p in candidate.parents))
         # gepa counts what was made before a program's validation; the seed's count is 0.
         before = max(0, spent - len(scores))
         self._index[candidate.id] = self.state.update_state_with_new_program(
