@@ -71,6 +71,7 @@ CASES = [
         ("The snow", "Snow falls", "The snow isn't cold today, dear"),
         {"The snow is": "67 % are", "!": "100 % are"},
     ),
+    Case("ratio:stop_words", {"percentage": 100}, ("the",), {"!": "100 % are"}),
     Case(
         "ratio:sentence_type",
         {},
@@ -87,7 +88,13 @@ CASES = [
         "ratio:overlap",
         {"reference_text": "snow falls", "percentage": 50},
         ("snowy?",),
-        {"snow": "100 % are", "ab": "0 % are", "xyz": "0 % are"},
+        {"snow": "100 % are", "xyz": "0 % are"},
+    ),
+    Case(
+        "ratio:overlap",
+        {"reference_text": "snow falls", "percentage": 0},
+        ("xyz",),
+        {"ab": "0 % are"},
     ),
     Case(
         "ratio:sentence_words",

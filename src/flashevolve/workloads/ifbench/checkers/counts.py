@@ -151,7 +151,7 @@ def stop_words(answer: str, *, percentage: _Percent) -> Verdict:
     words = word_runs(answer)
     share = 100 * sum(w.lower() in _STOP_WORDS for w in words) / len(words) if words else 100.0
     return told(
-        share <= percentage,
+        bool(words) and share <= percentage,
         f"At most {percentage} % of the words may be stop words, which are words such as the, of, "
         "is or you",
         f"{share:.0f} % are",
@@ -186,12 +186,12 @@ def overlap(answer: str, *, reference_text: Text, percentage: _Percent) -> Verdi
     As in the reference, a trigram is of characters, and its share is taken of the answer's.
     """
     own, others = _trigrams(answer), _trigrams(reference_text)
-    share = 100 * len(own & others) / len(own) if own else -1.0
+    share = 100 * len(own & others) / len(own) if own else 0.0
     return told(
-        percentage - 2 <= share <= percentage + 2,
+        bool(own) and percentage - 2 <= share <= percentage + 2,
         f"From {percentage - 2} to {percentage + 2} % of the answer's different sequences of three "
         "characters must also be in the reference text",
-        f"{max(share, 0):.0f} % are",
+        f"{share:.0f} % are",
     )
 
 
