@@ -1,3 +1,6 @@
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +95,19 @@ def test_a_checker_without_values_has_a_verdict_and_a_sentence_on_any_text(text:
             assert feedback[0].isupper()
             assert feedback[-1] == "."
             assert "\n" not in feedback
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="has no timer of a process's own time")
+def test_no_checker_takes_long_for_a_long_text() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.ifbench.checkers.degenerate"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    )
+    assert done.stdout.split() == list(checkers.CHECKERS), done.stderr
+    assert done.returncode == 0, f"{done.stdout.split()[-1]} took too long"
 
 
 def test_the_revised_answer_counts_and_the_draft_is_compared_with_it() -> None:

@@ -15,24 +15,14 @@ from hypothesis import strategies as st
 from flashevolve.workloads.ifbench.checkers import CHECKERS
 from flashevolve.workloads.ifbench.checkers.data import STOP_WORDS
 from flashevolve.workloads.ifbench.checkers.parts import sentences, tokens
-from tests.workloads.ifbench.checkers import (
-    test_counts,
-    test_formats,
-    test_requests,
-    test_sequences,
-    test_words,
-)
+from tests.workloads.ifbench.checkers import test_requests
 from tests.workloads.ifbench.checkers.cases import Case
+from tests.workloads.ifbench.checkers.degenerate import CASES
 from tests.workloads.instructions.ifeval.peers import IFBENCH, Peer, peer
 
 pytestmark = pytest.mark.peers
 
 UNCHECKED = {"words:start_verb", "words:odd_even_syllables"}
-CASES = [
-    case
-    for module in (test_counts, test_words, test_sequences, test_formats, test_requests)
-    for case in module.CASES
-]
 WORD = st.sampled_from(["tea", "Tea", "one", "the"])
 SMALL, COUNT, PERCENT = st.integers(1, 4), st.integers(0, 4), st.integers(0, 100)
 VALUES: dict[str, dict[str, st.SearchStrategy[Any]]] = {

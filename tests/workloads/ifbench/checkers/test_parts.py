@@ -12,6 +12,7 @@ from flashevolve.workloads.ifbench.checkers.parts import is_emoji, sentences, to
         ("Really?! No", ["Really?", "!", "No"]),
         ("Well... so it is\nhere", ["Well...", "so it is here"]),
         ("Dr. Who paid 3.50 at x.com, e.g. to Mr. A. B. Cole.", None),
+        ("So ends a.U.S. It is over.", ["So ends a.U.S.", "It is over."]),
         ("He left the U.S. He came back.", ["He left the U.S.", "He came back."]),
         ("It is by Snow Inc. of Rome.", None),
         ("It is by Snow Inc. They sell it.", ["It is by Snow Inc.", "They sell it."]),

@@ -24,7 +24,7 @@ _MARK = re.compile(
     rf"""
       (?P<pause> \.{{2,}} )
     | (?P<closed>
-          (?: [A-Z]\.[A-Z]\.(?:[A-Z]\.)? | (?<!\S)(?:Inc|Ltd|Jr|Sr|Co)\. ) (?=\ {_OPENING})
+          (?: (?:[A-Za-z]\.)?[A-Z]\.[A-Z]\. | (?<!\S)(?:Inc|Ltd|Jr|Sr|Co)\. ) (?=\ {_OPENING})
       )
     | (?P<kept>
           (?:Mrs?|Ms|St|Dr)\. | Ph\.D\. | \.(?=com|net|org|io|gov|edu|me) | (?<=\d)\.(?=\d)
