@@ -39,11 +39,11 @@ _MARK = re.compile(
 _NO_MARKS = str.maketrans("", "", string.punctuation)
 _TOKEN = re.compile(
     r"""
-      \.{3} | --
+      \.{3} | -- | '' | '(?!\S)
     | [,:](?!\d) | [][(){}<>;@\#$%&*?!"“”„‘’«»`…—]
     | '(?:[sS]|[mM]|[dD]|ll|LL|re|RE|ve|VE)(?!\w)
     | (?:n't|N'T)(?!\w)
-    | (?:(?!\.{3}|--|n't\b|N'T\b|'(?:s|m|d|ll|re|ve|S|M|D|LL|RE|VE)\b)
+    | (?:(?!\.{3}|--|''|'(?!\S)|n't\b|N'T\b|'(?:s|m|d|ll|re|ve|S|M|D|LL|RE|VE)\b)
         (?:[^][(){}<>,:;@\#$%&*?!"“”„‘’«»`…—\s]|[,:](?=\d)))+
     """,
     re.VERBOSE,
