@@ -1,15 +1,40 @@
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flashevolve.errors import DataError
+from flashevolve.workloads import instructions
 from flashevolve.workloads.ifbench import (
+    checkers,
     score,
     score_loose,
     score_whole,
     unknown_ids,
     usable,
 )
+from flashevolve.workloads.instructions.layout import parameters
+
+PIECES = [
+    "a",
+    "B.",
+    "\n",
+    "* ",
+    '"',
+    "'",
+    "(",
+    ")",
+    "1, ",
+    "Question 1",
+    "<i>",
+    "</i>",
+    "\t",
+    "U.S. ",
+]
 
 EXAMPLE: dict[str, Any] = {
     "key": 1,
@@ -19,10 +44,70 @@ EXAMPLE: dict[str, Any] = {
 }
 FOREIGN: dict[str, Any] = {
     "key": "2",
-    "prompt": "Use 3 conjunctions.",
-    "instruction_id_list": ["count:conjunctions"],
-    "kwargs": [{"small_n": 3}],
+    "prompt": "Start with a verb.",
+    "instruction_id_list": ["words:start_verb"],
+    "kwargs": [{}],
 }
+PUBLIC: dict[str, Any] = {
+    "key": "3",
+    "prompt": "Tell of snow. Use at least 2 different coordinating conjunctions in the response. "
+    "The output should not contain any whitespace. Use no commas.",
+    "instruction_id_list": ["count:conjunctions", "format:no_whitespace", "punctuation:no_comma"],
+    "kwargs": [
+        {"N": None, "small_n": 2.0, "keyword1": None},
+        {"N": None, "small_n": None, "keyword1": None},
+        {},
+    ],
+}
+"""In the layout of IFBench's public file: all names of values, most of them null."""
+
+
+def test_ifbench_s_own_instructions_are_scored_beside_ifeval_s() -> None:
+    score.check_examples([PUBLIC, EXAMPLE])
+    scored, feedback = score(PUBLIC, {"draft": "Snow, and ice", "answer": "Snow and ice or rain"})
+    assert scored == pytest.approx(2 / 3)
+    assert "must have no white space, neither spaces nor line ends; it has 4." in feedback
+    assert feedback.endswith("0 of 3 instructions were met; it mended 2 and broke 0.")
+    assert score_loose(PUBLIC, "Sure:\nAnd-so\n")[0] == pytest.approx(2 / 3)
+    assert score_whole(PUBLIC, "Snow and ice or rain")[0] == 0.0
+
+
+def test_the_task_instructions_does_not_know_ifbench_s_own() -> None:
+    with pytest.raises(DataError, match="expected a known instruction"):
+        instructions.score(PUBLIC, "x")
+
+
+def test_no_id_of_ifbench_is_one_of_the_others() -> None:
+    assert not checkers.CHECKERS.keys() & instructions.CHECKERS.keys()
+    assert len(checkers.CHECKERS) == 56
+
+
+def test_every_value_of_a_checker_says_what_it_must_be() -> None:
+    for name, checker in checkers.CHECKERS.items():
+        assert all(parameter.expected for parameter in parameters(checker).values()), name
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+def test_a_checker_without_values_has_a_verdict_and_a_sentence_on_any_text(text: str) -> None:
+    for checker in checkers.CHECKERS.values():
+        if not parameters(checker):
+            feedback = checker(text).feedback
+            assert feedback[0].isupper()
+            assert feedback[-1] == "."
+            assert "\n" not in feedback
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="has no timer of a process's own time")
+def test_no_checker_takes_long_for_a_long_text() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.ifbench.checkers.degenerate"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    )
+    assert done.stdout.split() == list(checkers.CHECKERS), done.stderr
+    assert done.returncode == 0, f"{done.stdout.split()[-1]} took too long"
 
 
 def test_the_revised_answer_counts_and_the_draft_is_compared_with_it() -> None:
@@ -51,10 +136,10 @@ def test_instructions_without_a_checker_are_all_told_in_one_line() -> None:
     with pytest.raises(
         DataError,
         match=r"^expected instructions that a checker exists for, found 2 others in 2 of 3 "
-        r"examples: count:conjunctions, format:emoji\. Leave these examples out",
+        r"examples: words:odd_even_syllables, words:start_verb\. Leave these examples out",
     ):
         score.check_examples(
-            [EXAMPLE, FOREIGN, {**FOREIGN, "instruction_id_list": ["format:emoji"]}]
+            [EXAMPLE, FOREIGN, {**FOREIGN, "instruction_id_list": ["words:odd_even_syllables"]}]
         )
     with pytest.raises(DataError, match="expected a known instruction"):
         score(FOREIGN, "x")
@@ -62,7 +147,7 @@ def test_instructions_without_a_checker_are_all_told_in_one_line() -> None:
 
 def test_what_can_be_scored_is_told_apart() -> None:
     assert usable([EXAMPLE, FOREIGN]) == [EXAMPLE]
-    assert unknown_ids(FOREIGN) == ["count:conjunctions"]
+    assert unknown_ids(FOREIGN) == ["words:start_verb"]
     score.check_examples(usable([EXAMPLE, FOREIGN]))
 
 

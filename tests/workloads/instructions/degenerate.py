@@ -6,10 +6,12 @@ Each text is one that some pattern could go through again and again, from each o
 import random
 import signal
 import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flashevolve.workloads.instructions.drawing import Deck, draw
 from flashevolve.workloads.instructions.registry import CHECKERS
+from flashevolve.workloads.instructions.verdict import Checker
 from flashevolve.workloads.instructions.vocabulary import SPLITS
 
 N_CHARS = 60_000
@@ -48,9 +50,9 @@ def values(name: str) -> dict[str, Any]:
     return draw(name, rng, Deck(SPLITS["test"], rng), "Write about snow.")
 
 
-def main() -> None:
+def main(checkers: Mapping[str, Checker], values: Callable[[str], Mapping[str, Any]]) -> None:
     """Checks everything; a checker that takes too long ends the process, named last."""
-    for name, checker in CHECKERS.items():
+    for name, checker in checkers.items():
         kwargs = values(name)
         checker("A short text.", **kwargs)  # what it loads takes its time, but once
         sys.stdout.write(f"{name}\n")
@@ -63,4 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(CHECKERS, values)

@@ -1,4 +1,4 @@
-"""Scoring: the checkers of `instructions` on the revised answer, and what the draft had met.
+"""Scoring: all checkers on the revised answer, and what the draft had met.
 
 An example with an instruction that has no checker is never scored: the ids that are not known are
 told in one line, before anything is paid for.
@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from flashevolve.errors import DataError
-from flashevolve.workloads import instructions
+from flashevolve.workloads.ifbench import checkers
 from flashevolve.workloads.ifbench.program import ANSWER, DRAFT
+from flashevolve.workloads.instructions import registry
 from flashevolve.workloads.instructions.layout import IDS
-from flashevolve.workloads.instructions.registry import CHECKERS
 from flashevolve.workloads.instructions.scoring import Scoring as Checking
 from flashevolve.workloads.instructions.scoring import verdicts
+from flashevolve.workloads.instructions.verdict import Checker
 
+CHECKERS: Mapping[str, Checker] = {**registry.CHECKERS, **checkers.CHECKERS}
+"""Id of an instruction -> its checker: those of `instructions`, and IFBench's own."""
 _Row = TypeVar("_Row", bound=Mapping[str, Any])
 
 
@@ -35,9 +38,13 @@ class Scoring:
         score, feedback = self.checking(example, given.get(ANSWER))
         if DRAFT not in given:
             return score, feedback
-        loose = self.checking.loose
-        before = [v.passed for v in verdicts(example, given[DRAFT], loose=loose)]
-        after = [v.passed for v in verdicts(example, given.get(ANSWER), loose=loose)]
+        before, after = (
+            [
+                verdict.passed
+                for verdict in verdicts(example, text, loose=self.checking.loose, checkers=CHECKERS)
+            ]
+            for text in (given[DRAFT], given.get(ANSWER))
+        )
         return score, f"{feedback} {_compared(before, after)}"
 
     def check_examples(self, examples: Iterable[Mapping[str, Any]]) -> None:
@@ -54,13 +61,13 @@ class Scoring:
         self.checking.check_examples(examples)
 
 
-score = Scoring(instructions.score)
+score = Scoring(Checking(checkers=CHECKERS))
 """The share of constraints met."""
-score_loose = Scoring(instructions.score_loose)
+score_loose = Scoring(Checking(loose=True, checkers=CHECKERS))
 """The share of constraints met by some variant of the answer."""
-score_whole = Scoring(instructions.score_whole)
+score_whole = Scoring(Checking(whole=True, checkers=CHECKERS))
 """1 if all constraints are met."""
-score_whole_loose = Scoring(instructions.score_whole_loose)
+score_whole_loose = Scoring(Checking(loose=True, whole=True, checkers=CHECKERS))
 """1 if each constraint is met by some variant of the answer."""
 
 

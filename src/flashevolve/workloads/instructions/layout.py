@@ -41,7 +41,9 @@ class Parameter(NamedTuple):
     required: bool
 
 
-def constraints(example: Mapping[str, Any]) -> list[Constraint]:
+def constraints(
+    example: Mapping[str, Any], checkers: Mapping[str, Checker] = CHECKERS
+) -> list[Constraint]:
     """Returns an example's constraints, in order. Raises `DataError`."""
     where = place_of(example, KEY)
     if PROMPT in example:
@@ -55,7 +57,7 @@ def constraints(example: Mapping[str, Any]) -> list[Constraint]:
             f"found {len(tables)} and {len(ids)}"
         )
     return [
-        _constraint(name, table, where, index)
+        _constraint(name, table, where, index, checkers)
         for index, (name, table) in enumerate(zip(ids, tables, strict=True))
     ]
 
@@ -105,11 +107,13 @@ def _list(example: Mapping[str, Any], name: str, where: str) -> list[Any]:
     return list(value)
 
 
-def _constraint(name: Any, table: Any, where: str, index: int) -> Constraint:
-    if not isinstance(name, str) or name not in CHECKERS:
+def _constraint(
+    name: Any, table: Any, where: str, index: int, checkers: Mapping[str, Checker]
+) -> Constraint:
+    if not isinstance(name, str) or name not in checkers:
         raise DataError(
             f"{where}: expected a known instruction as {IDS}[{index}], found {_shown(name)}."
-            f"{nearest(str(name), CHECKERS) or ' docs/instructions.md lists them'}"
+            f"{nearest(str(name), checkers) or ' docs/instructions.md lists them'}"
         )
     # A table may be null where a file was written from columns.
     table = {} if table is None else table
@@ -117,7 +121,7 @@ def _constraint(name: Any, table: Any, where: str, index: int) -> Constraint:
         raise DataError(
             f"{where}: expected {KWARGS}[{index}] to be a table of values, found {_shown(table)}"
         )
-    known = parameters(CHECKERS[name])
+    known = parameters(checkers[name])
     given = {str(key): value for key, value in table.items() if value is not None}
     of = f"{KWARGS}[{index}] of {name}"
     for key in given:
@@ -136,10 +140,10 @@ def _constraint(name: Any, table: Any, where: str, index: int) -> Constraint:
         key: _value(value, known[key], f"{where}: expected {key!r} in {of} to be")
         for key, value in given.items()
     }
-    for rule in rules(CHECKERS[name]):
+    for rule in rules(checkers[name]):
         if not rule.holds(**values):
             raise DataError(f"{where}: expected in {of} {rule.expected}, found {_shown(values)}")
-    return Constraint(name, CHECKERS[name], values)
+    return Constraint(name, checkers[name], values)
 
 
 def _value(value: Any, parameter: Parameter, expected: str) -> Any:

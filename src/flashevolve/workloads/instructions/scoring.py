@@ -6,13 +6,14 @@ its last one, without both, or any of these without asterisks. An empty answer m
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flashevolve.outcome import as_text
 from flashevolve.workloads.instructions.layout import Constraint, constraints
+from flashevolve.workloads.instructions.registry import CHECKERS
 from flashevolve.workloads.instructions.text import normalized
-from flashevolve.workloads.instructions.verdict import Verdict
+from flashevolve.workloads.instructions.verdict import Checker, Verdict
 
 EMPTY = "The answer must not be empty; it is."
 PROBE = "a short answer, written in two sentences. it has all that a checker looks at."
@@ -29,13 +30,17 @@ class Scoring:
     """Whether frames and emphasis are forgiven."""
     whole: bool = False
     """Whether one missed constraint makes the score 0; else it is the share of those met."""
+    checkers: Mapping[str, Checker] = field(
+        default_factory=lambda: CHECKERS, hash=False, repr=False
+    )
+    """Id of an instruction -> its checker."""
 
     def __call__(self, example: Mapping[str, Any], output: Any) -> tuple[float, str]:
         """Returns a score in [0, 1] and one feedback sentence per constraint.
 
         Raises `DataError` if the example is not laid out as `layout` says.
         """
-        found = verdicts(example, output, loose=self.loose)
+        found = verdicts(example, output, loose=self.loose, checkers=self.checkers)
         n_met = sum(verdict.passed for verdict in found)
         score = float(n_met == len(found)) if self.whole else n_met / len(found)
         # Two constraints may have the same to say.
@@ -48,7 +53,7 @@ class Scoring:
         """
         tried: set[str] = set()
         for example in examples:
-            for constraint in constraints(example):
+            for constraint in constraints(example, self.checkers):
                 if constraint.id not in tried:
                     for probe in PROBES:
                         constraint.checker(probe, **constraint.values)
@@ -65,10 +70,16 @@ score_whole_loose = Scoring(loose=True, whole=True)
 """1 if each constraint is met by some variant of the answer."""
 
 
-def verdicts(example: Mapping[str, Any], output: Any, *, loose: bool = False) -> list[Verdict]:
+def verdicts(
+    example: Mapping[str, Any],
+    output: Any,
+    *,
+    loose: bool = False,
+    checkers: Mapping[str, Checker] = CHECKERS,
+) -> list[Verdict]:
     """Returns one verdict per constraint, in order. Raises `DataError` for a wrong example."""
     answer = normalized(as_text(output))
-    return [check(answer, constraint, loose=loose) for constraint in constraints(example)]
+    return [check(answer, constraint, loose=loose) for constraint in constraints(example, checkers)]
 
 
 def check(answer: str, constraint: Constraint, *, loose: bool = False) -> Verdict:

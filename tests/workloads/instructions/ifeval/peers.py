@@ -1,4 +1,4 @@
-"""Peers: public implementations of IFEval, loaded without what they need for other things.
+"""Peers: public checkers of IFEval and IFBench, loaded without what else their packages need.
 
 Only their checkers are imported, not their packages, which would load datasets or torch. They find
 sentences with nltk and data that it downloads; here the same algorithm comes from the package that
@@ -18,7 +18,10 @@ PEERS = {
     "if_verifiable": ("if-verifiable", "if_verifiable.ifeval"),
     "lm_eval": ("lm-eval", "lm_eval.tasks.ifeval"),
 }
-"""Name -> its distribution and the package of its checkers."""
+"""Name -> its distribution and the package of its checkers of IFEval."""
+IFBENCH = "ifbench"
+"""The peer whose checkers are those of IFBench."""
+_ALL = {**PEERS, IFBENCH: ("if-verifiable", "if_verifiable.ifbench")}
 
 
 class Peer:
@@ -39,7 +42,7 @@ class Peer:
 @cache
 def peer(name: str) -> Peer:
     """Loads a peer. Raises `PackageNotFoundError` if it is not installed."""
-    distribution, package = PEERS[name]
+    distribution, package = _ALL[name]
     if not files(distribution):
         raise PackageNotFoundError(distribution)
     _stand_in_for_nltk_s_data()
