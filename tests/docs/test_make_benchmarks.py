@@ -44,10 +44,10 @@ def test_rows_of_no_job_make_no_section(tmp_path: Path) -> None:
 
 def test_the_suite_of_real_clients_stands_beside_the_simulated_ones(tmp_path: Path) -> None:
     keep(tmp_path, "workers", 1, front_per_hour=9.0, front=20.0, share_of_ceiling=0.5)
-    keep_measured(tmp_path, "gepa", 1)
+    keep_measured(tmp_path, "gepa", 2)
     page = MAKE["page"](MAKE["reports"](tmp_path))
     assert "- MEASURED in real time, of real clients; the endpoint is simulated" in page
-    assert "| gepa, sigma 1: faster to equal metric calls than gepa 4 x 4 |" in page
+    assert "| gepa, sigma 1: faster to equal metric calls than gepa 8 x 8 |" in page
     assert "(images/bench-gepa-floor-dspy.svg)" in page
 
 
