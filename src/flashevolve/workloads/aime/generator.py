@@ -3,7 +3,6 @@
 The splits share no kind of problem. The same arguments give the same files.
 """
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from flashevolve.errors import DataError
 from flashevolve.workloads.aime.problems import MAKERS
+from flashevolve.workloads.files import check_sizes, write_rows
 
 Data = dict[str, Any]
 
@@ -44,8 +44,7 @@ def generate(
         DataError: If an argument is out of range, or there are not so many different problems.
     """
     sizes = {"train": n_train, "val": n_val, "test": n_test}
-    if min(sizes.values()) < 0 or max(sizes.values()) > MAX_SIZE:
-        raise DataError(f"expected split sizes from 0 to {MAX_SIZE}, found {sizes}")
+    check_sizes(sizes, MAX_SIZE)
     if not levels or not set(levels) <= set(LEVELS):
         raise DataError(f"expected levels from 1 to 3, found {list(levels)}")
     return {split: _problems(split, seed, size, levels) for split, size in sizes.items()}
@@ -65,14 +64,7 @@ def write(
     The arguments are those of `generate`.
     """
     made = generate(seed, n_train, n_val, n_test, levels=levels)
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths: dict[str, Path] = {}
-    for split, problems in made.items():
-        paths[split] = folder / f"{split}.jsonl"
-        lines = "".join(json.dumps(problem, ensure_ascii=False) + "\n" for problem in problems)
-        paths[split].write_text(lines, encoding="utf-8", newline="\n")
-    return paths
+    return write_rows(directory, made)
 
 
 def _problems(split: str, seed: int, size: int, levels: Sequence[int]) -> list[Data]:

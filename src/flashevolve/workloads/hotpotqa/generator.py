@@ -6,13 +6,13 @@ and no: nothing carries over but how to search and how to answer. The same argum
 files.
 """
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from flashevolve.workloads.retrieval.made import Chain, Made, Page, check_sizes
+from flashevolve.workloads.files import check_sizes, write_rows
+from flashevolve.workloads.retrieval.made import Chain, Made, Page
 from flashevolve.workloads.retrieval.vocabulary import SPLITS
 
 Data = dict[str, Any]
@@ -70,13 +70,7 @@ def write(
     Each is one JSON list, as the public files are. The arguments are those of `generate`.
     """
     made = generate(seed, n_train, n_val, n_test, difficulty=difficulty)
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {split: folder / f"{split}.json" for split in made}
-    for split, examples in made.items():
-        lines = ",\n".join(json.dumps(example, ensure_ascii=False) for example in examples)
-        paths[split].write_text(f"[\n{lines}\n]\n", encoding="utf-8", newline="\n")
-    return paths
+    return write_rows(directory, made, lists=made)
 
 
 class _Split:

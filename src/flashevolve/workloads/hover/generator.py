@@ -5,15 +5,15 @@ the claims say something else than the page does. The splits share no name and n
 same arguments give the same files.
 """
 
-import json
 import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from flashevolve.errors import DataError
+from flashevolve.workloads.files import check_sizes, write_rows
 from flashevolve.workloads.hover.layout import LABELS
-from flashevolve.workloads.retrieval.made import Chain, Made, Page, check_sizes
+from flashevolve.workloads.retrieval.made import Chain, Made, Page
 from flashevolve.workloads.retrieval.vocabulary import SPLITS, Words
 
 Data = dict[str, Any]
@@ -75,16 +75,7 @@ def write(
     The first three are JSON lists, as the public files are. The arguments are those of `generate`.
     """
     made = generate(seed, n_train, n_val, n_test, difficulty=difficulty, n_hops=n_hops)
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {name: folder / f"{name}.json" for name in made} | {"corpus": folder / "corpus.jsonl"}
-    for name, rows in made.items():
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-        text = "\n".join([*lines, ""])
-        if name != "corpus":
-            text = "[\n{}\n]\n".format(",\n".join(lines))
-        paths[name].write_text(text, encoding="utf-8", newline="\n")
-    return paths
+    return write_rows(directory, made, lists=made.keys() - {"corpus"})
 
 
 class _Split:

@@ -5,13 +5,13 @@ over from one to another but what the checkers want. Some kinds occur in the tes
 same arguments give the same files.
 """
 
-import json
 import random
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flashevolve.errors import DataError, nearest
+from flashevolve.workloads.files import check_sizes, write_rows
 from flashevolve.workloads.instructions.drawing import Deck, Kwargs, draw
 from flashevolve.workloads.instructions.kinds import DEFAULT_KINDS, TRAITS, UNSEEN, go_together
 from flashevolve.workloads.instructions.vocabulary import SPLITS, Words
@@ -78,21 +78,13 @@ def write(
     The arguments are those of `generate`.
     """
     made = generate(seed, n_train, n_val, n_test, kinds=kinds, n_constraints=n_constraints)
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths: dict[str, Path] = {}
-    for split, examples in made.items():
-        paths[split] = folder / f"{split}.jsonl"
-        lines = "".join(json.dumps(example, ensure_ascii=False) + "\n" for example in examples)
-        paths[split].write_text(lines, encoding="utf-8", newline="\n")
-    return paths
+    return write_rows(directory, made)
 
 
 def _validate(
     sizes: Mapping[str, int], kinds: Collection[str], n_constraints: Sequence[int]
 ) -> None:
-    if min(sizes.values()) < 0 or max(sizes.values()) > MAX_SIZE:
-        raise DataError(f"expected split sizes from 0 to {MAX_SIZE}, found {dict(sizes)}")
+    check_sizes(sizes, MAX_SIZE)
     for kind in kinds:
         if kind not in TRAITS:
             raise DataError(

@@ -169,9 +169,3 @@ class Made:
             "expected names for so many examples, found that they are used up; ask for fewer "
             "examples"
         )
-
-
-def check_sizes(sizes: dict[str, int], most: int) -> None:
-    """Raises `DataError` for a split's size that is out of range."""
-    if min(sizes.values()) < 0 or max(sizes.values()) > most:
-        raise DataError(f"expected split sizes from 0 to {most}, found {sizes}")

@@ -5,7 +5,6 @@ be run by a simulated model of the same shape (`model_name`). The same name give
 seeds of a run differ in what it draws, not in its questions.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from flashevolve.llm.messages import Reply, system, user
 from flashevolve.simulate.shapes import COMPONENT, is_success
 from flashevolve.simulate.world import World, load_world
 from flashevolve.task import place_of
+from flashevolve.workloads.files import write_rows
 
 Data = dict[str, Any]
 
@@ -59,10 +59,7 @@ def write(directory: Path, name: str, *, world: World | None = None) -> None:
     """Writes a shape's `train.jsonl` and `val.jsonl`. Raises `ConfigError` for an unknown shape."""
     # First, since an unknown shape shall leave no directory behind.
     made = generate(name, world=world)
-    directory.mkdir(parents=True, exist_ok=True)
-    for split, examples in made.items():
-        lines = "".join(f"{json.dumps(example)}\n" for example in examples)
-        (directory / f"{split}.jsonl").write_text(lines, encoding="utf-8", newline="\n")
+    write_rows(directory, made)
 
 
 def model_name(preset: str, name: str) -> str:
