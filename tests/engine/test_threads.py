@@ -59,3 +59,11 @@ def test_a_process_ends_although_a_call_hangs() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
     )
     assert done.stdout == "ended\n"
+
+
+def test_after_a_join_no_idle_thread_is_left() -> None:
+    threads = DaemonThreads(4, "to-be-joined")
+    wait([threads.submit(threading.get_ident) for _ in range(20)], WAIT_S)
+    threads.shutdown()
+    threads.join()
+    assert not [t for t in threading.enumerate() if t.name.startswith("to-be-joined")]

@@ -144,8 +144,9 @@ class GEPA(dspy.GEPA):  # type: ignore[misc]
             self.run = run
             self.result = result = _told(run, telling)
         finally:
-            threads.shutdown(wait=False)
-            answering.shutdown(wait=False)
+            for pool in (threads, answering):
+                pool.shutdown(wait=False)
+                pool.join()
         if stoppers.error is not None:
             raise stoppers.error
         build = self._adapter(student, self.reflection_lm).build_program

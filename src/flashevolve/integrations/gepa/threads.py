@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from flashevolve.engine.threads import DaemonThreads
+from flashevolve.integrations.gepa.bound import note_thread
 
 T = TypeVar("T")
 
@@ -47,7 +48,8 @@ class Threads:
         except StopIteration as error:
             # A future refuses it, and whoever awaits that would hang for ever.
             raise RuntimeError("StopIteration") from error
-        except Exception:
+        except Exception as error:
+            note_thread(error)
             raise
         except BaseException as error:
             # KeyboardInterrupt, SystemExit, CancelledError: not the loop's, but the called one's.
@@ -69,7 +71,10 @@ class Threads:
         with self._changed:
             while self._n_inside and (left_s := until_s - time.monotonic()) > 0:
                 self._changed.wait(left_s)
-            return not self._n_inside
+            is_over = not self._n_inside
+        if self._pool is not None:
+            self._pool.join()
+        return is_over
 
 
 def awaited(found: Any) -> Any:
