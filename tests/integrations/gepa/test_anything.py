@@ -1,5 +1,6 @@
 """gepa's `optimize_anything`, with every style of evaluator."""
 
+import asyncio
 import inspect
 import sys
 import threading
@@ -59,6 +60,15 @@ def test_a_single_text_is_evaluated_without_an_example(tmp_path: Path) -> None:
     assert level(result.best_candidate) >= 0.4
     assert all(isinstance(candidate, str) for candidate in seen)
     assert len(seen) <= 60
+
+
+def test_an_async_evaluator_is_awaited(tmp_path: Path) -> None:
+    async def evaluate(candidate: str, example: int) -> float:
+        await asyncio.sleep(0)
+        return level(candidate, example)
+
+    result = evolve("s", evaluator=evaluate, dataset=[2, 3], config=config(tmp_path))
+    assert level(result.best_candidate) >= 0.4
 
 
 def test_named_texts_and_side_information_with_scores_make_a_hybrid_front(tmp_path: Path) -> None:

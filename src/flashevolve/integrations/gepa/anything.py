@@ -11,6 +11,7 @@ with a refiner counts as one metric call; the configuration that was handed over
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,10 +40,11 @@ from gepa.optimize_anything import (
 from flashevolve import rundir
 from flashevolve.config import Budget, Model
 from flashevolve.engine.current import current
-from flashevolve.engine.usercode import SyncContext
+from flashevolve.engine.usercode import SyncContext, is_async
 from flashevolve.errors import ConfigError
 from flashevolve.integrations.gepa.launch import run
 from flashevolve.integrations.gepa.models import model_of
+from flashevolve.integrations.gepa.threads import awaited
 from flashevolve.llm.dicts import as_messages
 
 __all__ = [
@@ -104,6 +106,7 @@ def optimize_anything(
     """
     config = config or GEPAConfig()
     _check(config, evaluator, batch_evaluator, objective, background)
+    evaluator, batch_evaluator = _returning(evaluator), _returning(batch_evaluator)
     is_text = not isinstance(seed_candidate, Mapping)
     seed = _seed(seed_candidate, objective, background, dataset, config)
     refiner, asked = _refiner(config)
@@ -164,6 +167,19 @@ ENGINE = (
     "selection_strategy",
 )
 """Fields that `launch.optimize` takes under the same name."""
+
+
+def _returning(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """Returns a function that gives what an `async def` gives; any other as it is."""
+    if function is None or not is_async(function):
+        return function
+    asynchronous = function
+
+    @wraps(asynchronous)
+    def returning(*args: Any, **options: Any) -> Any:
+        return awaited(asynchronous(*args, **options))
+
+    return returning
 
 
 def _check(
