@@ -130,10 +130,10 @@ def test_an_adapter_is_never_entered_twice_at_once_unless_told_so(
     kind: type[Levels], tmp_path: Path
 ) -> None:
     adapter = kind()
-    found = finished(tmp_path, adapter)
+    # Enough for several generations, however many steps one batch holds.
+    found = finished(tmp_path, adapter, max_metric_calls=500)
     assert adapter.most_inside == 1
-    # How far 200 calls reach depends on how many steps a batch holds, and so on the machine.
-    assert found.gepa.best_candidate["p"].count("x") >= 1
+    assert found.gepa.best_candidate["p"].count("x") >= 2
     assert found.gepa.total_metric_calls == adapter.n_examples
 
 
